@@ -150,6 +150,7 @@ static const struct server_route rooms_routes[] = {
 	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
 	{ .method = "GET", .path = "/v1/guests", .json = guest_on_ask },
 	{ .method = "POST", .path = "/v1/reserve", .later = reserve_on_request },
+	{ .method = "POST", .path = "/v1/start", .stream = guest_place },
 	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
 	{ .method = "POST", .path = "/v1/resume", .stream = guest_resume },
 	{ .method = "POST", .path = "/v1/mounts", .json = serve_mounts },

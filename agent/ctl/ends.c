@@ -38,7 +38,6 @@ void ends_take(struct agent *agent, enum frame_type type, const struct departure
 		departure_start(agent, came);
 		return;
 	}
-	free(came->named);
 	if (type == FRAME_KEPT)
 		ends_take_kept(agent, came);
 	else if (attach_is_executor(came->job, came->length))
@@ -47,4 +46,6 @@ void ends_take(struct agent *agent, enum frame_type type, const struct departure
 	else
 		away_attach(agent, came->socket, came->job, came->length, came->who.pid,
 			    came->who.uid);
+	free(came->job);
+	free(came->named);
 }

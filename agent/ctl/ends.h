@@ -12,7 +12,7 @@
 struct agent;
 struct departure;
 
-/** Takes over the socket and `named`, of one whose first frame was a `type`: its payload is `job`. */
+/** Takes over the socket, `job` and `named`, of one whose first frame was a `type`: its payload is `job`. */
 void ends_take(struct agent *agent, enum frame_type type, const struct departure *came);
 
 #endif

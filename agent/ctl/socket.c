@@ -321,7 +321,7 @@ static void ctl_take_job(struct ctl_conn *c)
 
 	c->fd = -1;
 	event_del(c->reading);
-	c->named = NULL;
+	c->payload = c->named = NULL;
 	ends_take(c->agent, c->type, &came);
 	ctl_free(c);
 }

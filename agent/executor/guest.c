@@ -50,6 +50,14 @@ void guest_kill(struct guest *g)
 		kill(g->pid, SIGKILL);
 }
 
+/* Nobody waits for its place any more. */
+static void guest_unask(struct guest *g)
+{
+	if (g->ask)
+		reserve_cancel(g->ask);
+	g->ask = NULL;
+}
+
 void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what)
 {
 	uint8_t payload[8 + 256];
@@ -65,6 +73,7 @@ void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char
 	guest_kill(g);
 	route_close_end(&g->route);
 	g->state = GUEST_OVER;
+	guest_unask(g);
 	if (g->place)
 		g->place->state = RESERVE_ENDED;
 	guest_later(g);
@@ -307,6 +316,10 @@ static int guest_from_peer(void *ctx, enum frame_type type, const uint8_t *paylo
 	if (g->state == GUEST_OVER)
 		return 0;
 	switch (type) {
+	case FRAME_START:
+		return guest_on_start(g, payload, length);
+	case FRAME_CALLER:
+		return guest_on_caller(g, payload, length);
 	case FRAME_JOB:
 		return guest_on_job(g, payload, length);
 	case FRAME_NAMED:
@@ -332,6 +345,7 @@ static void guest_stream_gone(void *ctx, bool clean)
 	case GUEST_STARTING:
 		/* Nothing has started, and home runs the task. */
 		guest_kill(g);
+		guest_unask(g);
 		route_close_end(&g->route);
 		g->state = GUEST_OVER;
 		guest_later(g);
@@ -348,7 +362,8 @@ static void guest_stream_gone(void *ctx, bool clean)
 }
 
 static const struct route_ops guest_route_ops = {
-	.peer_types = ROUTE_TAKES(FRAME_JOB) | ROUTE_TAKES(FRAME_NAMED) |
+	.peer_types = ROUTE_TAKES(FRAME_START) | ROUTE_TAKES(FRAME_CALLER) |
+		      ROUTE_TAKES(FRAME_JOB) | ROUTE_TAKES(FRAME_NAMED) |
 		      ROUTE_TAKES(FRAME_PAUSED) | ROUTE_TAKES(FRAME_GONE),
 	.from_end = guest_from_end,
 	.from_peer = guest_from_peer,
@@ -400,7 +415,7 @@ static int guest_compare(struct guest *g)
 		       : 0;
 }
 
-int guest_start(struct guest *g, const struct job_spec *spec)
+int guest_start(struct guest *g)
 {
 	struct agent *agent = g->agent;
 	int pair[2], err;
@@ -410,7 +425,7 @@ int guest_start(struct guest *g, const struct job_spec *spec)
 	err = route_set_end(&g->route, pair[0]);
 	if (err)
 		goto close_its;
-	err = launch_start(agent, &g->launch, spec, g->place->id, g->place->user,
+	err = launch_start(agent, &g->launch, &g->caller, g->place->id, g->place->user,
 			   view_namespace(&g->view), pair[1]);
 	if (err)
 		goto close_its;
@@ -451,6 +466,8 @@ static void guest_free(struct guest *g)
 	event_free(g->later);
 	event_free(g->timer);
 	view_release(&g->view);
+	guest_unask(g);
+	caller_free(&g->caller);
 	free(g->job);
 	free(g->named);
 	launch_close(&g->launch);
@@ -469,6 +486,14 @@ static void guest_on_later(evutil_socket_t fd, short what, void *arg)
 	hierarchy_touch(agent);
 }
 
+int guest_wait_lease(struct guest *g)
+{
+	const unsigned int lease = g->agent->config->lease;
+	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
+
+	return evtimer_add(g->timer, &limit);
+}
+
 static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct guest *g = arg;
@@ -477,8 +502,19 @@ static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 		route_push(&g->route);
 		return;
 	}
+	/* The program is looked at, which has a time limit of its own. */
+	if (g->ask) {
+		guest_wait_lease(g);
+		return;
+	}
 	if (g->state < GUEST_STARTING) {
 		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its home did not start it in time");
+		return;
+	}
+	/* It has been told why, and does not end the stream. */
+	if (g->state == GUEST_OVER) {
+		route_drop_stream(&g->route);
+		guest_later(g);
 		return;
 	}
 	if (g->state == GUEST_STARTING) {

@@ -15,9 +15,10 @@
 #include "job/route.h"
 #include "net/peer.h"
 #include "wire/attach.h"
+#include "wire/caller.h"
 
 enum guest_state {
-	GUEST_NEW, /* waits for FRAME_JOB */
+	GUEST_NEW, /* waits for its place, or for FRAME_JOB */
 	GUEST_VIEWING, /* waits for FRAME_NAMED to choose its files, or for home's to be mounted */
 	GUEST_STARTING, /* forked, not ehguest yet, or ehguest compares the files of its arguments */
 	GUEST_LINKED, /* ehguest is connected to the home node */
@@ -50,9 +51,14 @@ struct guest {
 	struct event *later; /* checks for the end, from the event loop */
 	/* of launch.news; for the job, or until both ends are here */
 	struct event *control, *timer;
-	/* payloads of FRAME_JOB and FRAME_NAMED until the start; NULL: none */
-	uint8_t *job, *named;
+	struct reserve_ask *ask; /* for `place`; NULL: it is answered, or was not asked */
+	bool places; /* its stream is that of POST /v1/start, which asks for the place, too */
+	bool begun; /* FRAME_START has come */
+	/* what home sends before the start */
+	struct caller caller; /* `groups` NULL: not here yet */
+	uint8_t *job, *named; /* payloads of FRAME_JOB and FRAME_NAMED until then; NULL: none */
 	uint32_t job_length, named_length;
+	bool listed; /* FRAME_NAMED has come, perhaps empty */
 	int64_t started; /* wall clock, ms */
 	pid_t pid; /* of ehguest; its own as long as its socket is open. 0: not known */
 	pid_t program; /* 0: not started */
@@ -76,6 +82,8 @@ void guest_starved_look(struct guest *g, int status);
 json_t *guest_starved_of(const struct agent *agent, const struct peer *home);
 
 /** What the home node sends before the start: guest_job.c. 0 or -errno. */
+int guest_on_start(struct guest *g, const uint8_t *payload, uint32_t length);
+int guest_on_caller(struct guest *g, const uint8_t *payload, uint32_t length);
 int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length);
 int guest_on_named(struct guest *g, const uint8_t *payload, uint32_t length);
 /** ehguest has compared the files that the arguments name; NULL: all are the same: guest_job.c. */
@@ -85,8 +93,10 @@ void guest_on_view(void *ctx, const char *trouble);
 
 /** A guest without a job, in the list. NULL: out of memory. */
 struct guest *guest_new(struct peer *from);
-/** Starts ehguest with the job in g->job; `spec` is the same, decoded. 0 or -errno. */
-int guest_start(struct guest *g, const struct job_spec *spec);
+/** Home has this long to start it. 0 or -1. */
+int guest_wait_lease(struct guest *g);
+/** Starts ehguest with the job in g->job. 0 or -errno. */
+int guest_start(struct guest *g);
 /** Tells home why the task does not start, and kills what there is. `error`: errno or 0. */
 void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what);
 /** The files are those of home: tells home that its end is there. The end itself was told when it was started. */

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/ehsched.h>
+#include <jansson.h>
 
 #include "base/agent.h"
 #include "base/log.h"
+#include "cluster/speech.h"
 #include "executor/guest_inside.h"
 #include "executor/reserve.h"
 #include "executor/view.h"
@@ -22,26 +24,14 @@
 #include "wire/named.h"
 #include "wire/view.h"
 
-static void guest_try_start(struct guest *g, const struct job_spec *spec)
+#define GUEST_BEGINNING 256 /* jobs of one home that may wait for their place to be known */
+
+static void guest_start_viewing(struct guest *g)
 {
-	int err = guest_start(g, spec);
+	int err = guest_start(g);
 
 	if (err)
 		guest_refuse(g, EHS_REASON_START_FAILED, -err, "cannot start a process for it");
-}
-
-/* Starts the job, which was kept. */
-static void guest_start_viewing(struct guest *g)
-{
-	struct job_spec spec;
-	int err = job_decode(&spec, g->job, g->job_length);
-
-	if (err) {
-		guest_refuse(g, EHS_REASON_REFUSED, -err, "invalid job");
-	} else {
-		guest_try_start(g, &spec);
-		job_free(&spec);
-	}
 }
 
 void guest_on_view(void *ctx, const char *trouble)
@@ -68,12 +58,98 @@ static void guest_view_home(struct guest *g)
 		guest_refuse(g, EHS_REASON_REFUSED, -err, "cannot mount home's files");
 }
 
-/* It waits for home's files, or for the names of files that may differ. */
-static void guest_wait_view(struct guest *g)
+/* All that home sends is here, or still comes; and its place is. */
+static void guest_on_ready(struct guest *g)
 {
+	static struct log_limit limit;
+
+	if (g->state != GUEST_NEW || !g->place || !g->caller.groups || !g->job)
+		return;
+	if (g->place->uid != g->caller.uid) {
+		if (log_allowed(&limit))
+			log_warning("%s: node %s reserved for user %u but sent a job of user %u",
+				    g->place->id, peer_code(g->from), g->place->uid, g->caller.uid);
+		guest_refuse(g, EHS_REASON_REFUSED, 0,
+			     "its user is not the user of the reservation");
+		return;
+	}
 	g->state = GUEST_VIEWING;
-	if (g->place->view == VIEW_HOME)
+	if (g->place->view == VIEW_HOME) {
+		/* As has turned out when its place was asked for. */
+		free(g->named);
+		g->named = NULL;
 		guest_view_home(g);
+	} else if (g->listed) {
+		guest_start_viewing(g);
+	}
+}
+
+static void guest_claim(struct guest *g, const char *token)
+{
+	g->place = reserve_claim(g->from, token);
+	if (!g->place)
+		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its reservation has expired");
+	else
+		snprintf(g->token, sizeof(g->token), "%s", token);
+}
+
+/* Whether it gets a place. */
+static void guest_on_admission(void *ctx, int status, json_t *reply, struct reservation *granted)
+{
+	struct guest *g = ctx;
+	char *text = reply ? json_dumps(reply, JSON_COMPACT) : NULL;
+
+	json_decref(reply);
+	g->ask = NULL;
+	g->place = granted;
+	if (granted)
+		snprintf(g->token, sizeof(g->token), "%s", granted->token);
+	if (!text || status >= 500) {
+		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "cannot reserve a place for it");
+	} else if (route_tell_peer(&g->route, FRAME_ADMISSION, text, strlen(text))) {
+		route_drop_stream(&g->route);
+		g->state = GUEST_OVER;
+		guest_later(g);
+	} else if (!granted) {
+		route_finish(&g->route);
+		g->state = GUEST_OVER;
+		guest_later(g);
+	} else {
+		guest_on_ready(g);
+	}
+	free(text);
+}
+
+int guest_on_start(struct guest *g, const uint8_t *payload, uint32_t length)
+{
+	char why[SPEECH_WHY];
+	const char *token;
+	json_t *body;
+
+	if (g->state != GUEST_NEW || !g->places || g->begun)
+		return -EPROTO;
+	body = speech_object((const char *)payload, length, why);
+	if (!body)
+		return -EPROTO;
+	g->begun = true;
+	token = json_string_value(json_object_get(body, "token"));
+	if (token)
+		guest_claim(g, token);
+	else
+		g->ask = reserve_ask(g->from, body, true, guest_on_admission, g);
+	json_decref(body);
+	return 0;
+}
+
+int guest_on_caller(struct guest *g, const uint8_t *payload, uint32_t length)
+{
+	if (g->state != GUEST_NEW || !g->begun || g->caller.groups)
+		return -EPROTO;
+	if (caller_decode(&g->caller, payload, length) == -EBADMSG)
+		return -EPROTO;
+	if (!g->caller.groups)
+		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "cannot keep its job");
+	return 0;
 }
 
 void guest_drop_job(struct guest *g)
@@ -85,16 +161,41 @@ void guest_drop_job(struct guest *g)
 	g->job_length = 0;
 }
 
+/* Home's agent of an earlier version has put into the job what it knew of its process, and the token. */
+static int guest_take_earlier(struct guest *g)
+{
+	struct caller *c = &g->caller;
+	struct job_spec spec;
+	int err = job_decode(&spec, g->job, g->job_length);
+
+	if (err)
+		return err;
+	*c = (struct caller){ .uid = spec.uid,
+			      .gid = spec.gid,
+			      .loginuid = spec.loginuid,
+			      .nice = spec.nice,
+			      .no_new_privs = spec.flags & JOB_NO_NEW_PRIVS,
+			      .ngroups = spec.ngroups,
+			      .groups = malloc(spec.ngroups * sizeof(uint32_t) + 1) };
+	for (int i = 0; i < JOB_RLIMITS; i++)
+		c->hard[i] = spec.rlimit[i][1];
+	memcpy(c->traits, spec.traits, sizeof(c->traits));
+	if (c->groups && spec.ngroups)
+		memcpy(c->groups, spec.groups, spec.ngroups * sizeof(uint32_t));
+	if (c->groups)
+		guest_claim(g, spec.token);
+	job_free(&spec);
+	return c->groups ? 0 : -ENOMEM;
+}
+
 int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length)
 {
-	static struct log_limit limit;
-	struct job_spec spec;
 	char why[160];
 	int err;
 
-	if (g->state != GUEST_NEW || g->job)
+	if (g->state != GUEST_NEW || g->job || g->places != g->begun)
 		return -EPROTO;
-	g->job = malloc(length);
+	g->job = length <= FRAME_JOB_UNPLACED || g->place || !g->begun ? malloc(length) : NULL;
 	if (!g->job) {
 		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "cannot keep its job");
 		return 0;
@@ -106,7 +207,6 @@ int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length)
 		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOBUFS, "cannot keep its job");
 		return 0;
 	}
-
 	if (job_version(payload, length) > JOB_NEWEST) {
 		snprintf(why, sizeof(why),
 			 "its job has version %u, and %.64s knows up to %u: upgrade ehsched there",
@@ -114,26 +214,11 @@ int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length)
 		guest_refuse(g, EHS_REASON_REFUSED, 0, why);
 		return 0;
 	}
-	err = job_decode(&spec, payload, length);
-	if (err) {
+	err = g->begun ? 0 : guest_take_earlier(g);
+	if (err)
 		guest_refuse(g, EHS_REASON_REFUSED, -err, "invalid job");
-		return 0;
-	}
-	g->place = reserve_claim(g->from, spec.token);
-	snprintf(g->token, sizeof(g->token), "%s", spec.token);
-	if (!g->place) {
-		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its reservation has expired");
-	} else if (g->place->uid != spec.uid) {
-		if (log_allowed(&limit))
-			log_warning("%s: node %s reserved for user %u but sent a job of user %u",
-				    g->place->id, peer_code(g->from), g->place->uid, spec.uid);
-		guest_refuse(g, EHS_REASON_REFUSED, 0,
-			     "its user is not the user of the "
-			     "reservation");
-	} else {
-		guest_wait_view(g);
-	}
-	job_free(&spec);
+	else
+		guest_on_ready(g);
 	return 0;
 }
 
@@ -142,8 +227,11 @@ int guest_on_named(struct guest *g, const uint8_t *payload, uint32_t length)
 {
 	const char *path;
 
-	if (g->state != GUEST_VIEWING || g->place->view == VIEW_HOME || g->view.of)
+	if (g->state > GUEST_VIEWING || g->listed || !g->job)
 		return -EPROTO;
+	g->listed = true;
+	if (g->state == GUEST_VIEWING && g->place->view == VIEW_HOME)
+		return g->places ? 0 : -EPROTO;
 	if (named_check(payload, length, &path) == -EBADMSG)
 		return -EPROTO;
 	if (length) {
@@ -155,14 +243,13 @@ int guest_on_named(struct guest *g, const uint8_t *payload, uint32_t length)
 		memcpy(g->named, payload, length);
 		g->named_length = length;
 	}
-	guest_start_viewing(g);
+	if (g->state == GUEST_VIEWING)
+		guest_start_viewing(g);
 	return 0;
 }
 
 void guest_on_compared(struct guest *g, const char *other)
 {
-	const unsigned int lease = g->agent->config->lease;
-	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 	const char *trouble;
 	char text[256];
 
@@ -185,33 +272,29 @@ void guest_on_compared(struct guest *g, const char *other)
 	route_close_end(&g->route);
 	g->pid = 0;
 	g->state = GUEST_VIEWING;
-	evtimer_add(g->timer, &limit);
+	guest_wait_lease(g);
 	guest_view_home(g);
 }
 
-/* A job may have megabytes: a node that has reserved nothing gets no memory for one. */
-static bool guest_is_reserved(struct agent *agent, const struct peer *from)
+/* Those of this home that have no place yet, or no job that names it. */
+static unsigned int guest_beginning(const struct peer *from, bool places)
 {
 	unsigned int n = 0;
 
-	for (const struct guest *g = agent->guests->list; g; g = g->next)
-		n += g->from == from && g->state == GUEST_NEW;
-	return n < reserve_waiting(from);
+	for (const struct guest *g = from->agent->guests->list; g; g = g->next)
+		n += g->from == from && g->state == GUEST_NEW && g->places == places;
+	return n;
 }
 
-int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
-	      const struct h2_stream_ops **ops, void **ctx)
+static int guest_open(struct peer *from, bool places, struct h2_stream *s,
+		      const struct h2_stream_ops **ops, void **ctx)
 {
-	const unsigned int lease = agent->config->lease;
-	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
-	struct guest *g;
+	struct guest *g = guest_new(from);
 
-	if (!guest_is_reserved(agent, from))
-		return 409;
-	g = guest_new(from);
 	if (!g)
 		return 503;
-	if (evtimer_add(g->timer, &limit)) {
+	g->places = places;
+	if (guest_wait_lease(g)) {
 		g->state = GUEST_OVER;
 		guest_later(g);
 		return 503;
@@ -220,4 +303,20 @@ int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
 	*ops = &route_stream_ops;
 	*ctx = &g->route;
 	return 0;
+}
+
+int guest_place(struct agent *agent, struct peer *from, struct h2_stream *s,
+		const struct h2_stream_ops **ops, void **ctx)
+{
+	return guest_beginning(from, true) < GUEST_BEGINNING ? guest_open(from, true, s, ops, ctx)
+							     : 503;
+}
+
+/* A job may have megabytes: a node that has reserved nothing gets no memory for one. */
+int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
+	      const struct h2_stream_ops **ops, void **ctx)
+{
+	return guest_beginning(from, false) < reserve_waiting(from)
+		       ? guest_open(from, false, s, ops, ctx)
+		       : 409;
 }

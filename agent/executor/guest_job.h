@@ -12,7 +12,9 @@ struct h2_stream;
 struct h2_stream_ops;
 struct peer;
 
-/** Handler of POST /v1/job. 0 or an HTTP status. */
+/** Handlers of POST /v1/start, and of POST /v1/job as homes of protocol 2 use it. 0 or an HTTP status. */
+int guest_place(struct agent *agent, struct peer *from, struct h2_stream *s,
+		const struct h2_stream_ops **ops, void **ctx);
 int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
 	      const struct h2_stream_ops **ops, void **ctx);
 

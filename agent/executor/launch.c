@@ -10,30 +10,29 @@
 #include "base/agent.h"
 #include "base/config.h"
 #include "base/launcher.h"
-#include "wire/job.h"
 #include "wire/launch.h"
 #include "wire/reason.h"
 
 #define LAUNCH_OOM_NONE 1000 /* added to each oom_score_adj on its way */
 
-int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec, const char *id,
+int launch_start(struct agent *agent, struct launch *l, const struct caller *who, const char *id,
 		 const char *user, int view, int socket)
 {
 	struct launch_start start = {
 		.head.kind = LAUNCH_START,
-		.uid = spec->uid,
-		.gid = spec->gid,
-		.ngroups = spec->ngroups,
-		.loginuid = spec->loginuid,
-		.nice = spec->nice,
+		.uid = who->uid,
+		.gid = who->gid,
+		.ngroups = who->ngroups,
+		.loginuid = who->loginuid,
+		.nice = who->nice,
 		.oom_score = agent->oom_score_adj,
 	};
 	int fds[LAUNCH_START_FDS] = { socket };
 	struct launcher_request q = {
 		.head = &start.head,
 		.size = sizeof(start),
-		.tail = spec->groups,
-		.tail_size = spec->ngroups * sizeof(uint32_t),
+		.tail = who->groups,
+		.tail_size = who->ngroups * sizeof(uint32_t),
 		.fds = fds,
 		.nfds = 1,
 	};
@@ -42,14 +41,16 @@ int launch_start(struct agent *agent, struct launch *l, const struct job_spec *s
 
 	snprintf(start.id, sizeof(start.id), "%s", id);
 	snprintf(start.user, sizeof(start.user), "%s", user);
-	memcpy(start.rlimit, spec->rlimit, sizeof(start.rlimit));
-	memcpy(start.traits, spec->traits, sizeof(start.traits));
+	/* The end lowers soft limits for its program. */
+	for (int i = 0; i < JOB_RLIMITS; i++)
+		start.rlimit[i][0] = start.rlimit[i][1] = who->hard[i];
+	memcpy(start.traits, who->traits, sizeof(start.traits));
 	/* When there is no memory guests go before tasks of this node. */
 	if (start.oom_score < least)
 		start.oom_score = least;
 	if (start.traits[JOB_OOM_SCORE] < LAUNCH_OOM_NONE + (uint64_t)least)
 		start.traits[JOB_OOM_SCORE] = LAUNCH_OOM_NONE + least;
-	if (spec->flags & JOB_NO_NEW_PRIVS)
+	if (who->no_new_privs)
 		start.flags |= LAUNCH_NO_NEW_PRIVS;
 	if (view >= 0) {
 		start.flags |= LAUNCH_VIEW;

@@ -10,7 +10,7 @@
 #include <linux/ehsched.h>
 #include <stdbool.h>
 #include <sys/types.h>
-#include "wire/job.h"
+#include "wire/caller.h"
 
 struct agent;
 
@@ -28,11 +28,11 @@ struct launch_result {
 };
 
 /**
- * Asks for an end of the guest `id`, set up as `spec` says as far as this host permits. user:
+ * Asks for an end of the guest `id`, of this caller as far as this host permits. user:
  * its name; view: mount namespace to enter, -1:
  * none; socket: of its end. The caller keeps all these descriptors. 0 or -errno.
  */
-int launch_start(struct agent *agent, struct launch *l, const struct job_spec *spec, const char *id,
+int launch_start(struct agent *agent, struct launch *l, const struct caller *who, const char *id,
 		 const char *user, int view, int socket);
 /** Returns 1 with *result, or 0: not known yet. */
 int launch_read(struct launch *l, struct launch_result *result);

@@ -3,7 +3,6 @@
 
 #include "executor/reserve.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +22,6 @@
 #include "cluster/credits.h"
 #include "cluster/drain.h"
 #include "cluster/hierarchy.h"
-#include "cluster/idle_message.h"
 #include "cluster/report.h"
 #include "executor/admit.h"
 #include "executor/view.h"
@@ -38,8 +36,6 @@
 /* What a user can do about files that differ. */
 #define RESERVE_HINT "with --view home it sees home's files"
 
-#define RESERVE_MEMORY_MAX (1ll << 50) /* bytes that a task may be expected to take */
-
 #define RESERVE_NAMES_PART 10u /* a tenth of the loop's time, for users of one member */
 #define RESERVE_NAMES_US 2000000u /* at once, a tenth of this */
 
@@ -53,7 +49,9 @@ struct reservations {
 /* A request while program and directory are compared. */
 struct reserve_ask {
 	struct reservation *r;
-	struct server_answer *answer;
+	reserve_fn done;
+	void *ctx;
+	bool claims; /* its guest is here already */
 	struct files_question *question;
 	char *path, *folder;
 	bool labels; /* home wishes to know this node's */
@@ -233,36 +231,15 @@ static json_t *reserve_labels(struct agent *agent, bool asked)
 	return label_to_json(&own);
 }
 
-static void reserve_answer_refusal(struct server_answer *to, const struct admit_refusal *no,
-				   json_t *labels)
+static void reserve_refuse(const struct reserve_ask *ask, const struct admit_refusal *no,
+			   json_t *labels)
 {
 	log_debug("refuses a task: %s", no->text);
-	server_answer(
-		to, 200,
-		json_pack("{s:s,s:s,s:o*,s:o*}", "reason", reason_name(no->reason), "text",
-			  no->text, "labels", labels, "memory_left",
-			  no->memory_left ? json_integer((json_int_t)no->memory_left) : NULL));
-}
-
-static void reserve_malformed(const struct peer *from, struct server_answer *to, const char *what)
-{
-	if (log_allowed(&reserve_log))
-		log_warning("invalid reservation request from node %s: %s", peer_code(from), what);
-	server_answer(to, 400, json_pack("{s:s}", "error", what));
-}
-
-/* "HOME:COOKIE" with the code of the requesting peer. It becomes the name of a directory. */
-static bool reserve_id_is_good(const struct peer *from, const char *id)
-{
-	size_t n = strlen(peer_code(from));
-
-	if (strncmp(id, peer_code(from), n) || id[n] != ':' || !id[n + 1] ||
-	    strlen(id) >= RESERVE_ID_MAX)
-		return false;
-	for (id += n + 1; *id; id++)
-		if (!isdigit((unsigned char)*id))
-			return false;
-	return true;
+	ask->done(ask->ctx, 200,
+		  json_pack("{s:s,s:s,s:o*,s:o*}", "reason", reason_name(no->reason), "text",
+			    no->text, "labels", labels, "memory_left",
+			    no->memory_left ? json_integer((json_int_t)no->memory_left) : NULL),
+		  NULL);
 }
 
 /* Of its user those of all homes together, of its home those of all users. */
@@ -389,15 +366,17 @@ static int reserve_grant(struct reserve_ask *ask)
 	const unsigned int lease = agent->config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 
-	if (reserve_make_token(r->token) || evtimer_add(r->lease, &limit))
+	if (reserve_make_token(r->token) || (!ask->claims && evtimer_add(r->lease, &limit)))
 		return -ENOMEM;
+	if (ask->claims)
+		r->state = RESERVE_CLAIMED;
 	reserve_enter(r);
 	hierarchy_guest_seen(agent, report_id(r->id));
-	server_answer(ask->answer, 200,
-		      json_pack("{s:s,s:i,s:s,s:o*}", "token", r->token, "lease", (int)lease,
-				"view", view_name(r->view), "labels",
-				reserve_labels(agent, ask->labels)));
 	hierarchy_touch(agent);
+	ask->done(ask->ctx, 200,
+		  json_pack("{s:s,s:i,s:s,s:o*}", "token", r->token, "lease", (int)lease, "view",
+			    view_name(r->view), "labels", reserve_labels(agent, ask->labels)),
+		  r);
 	return 0;
 }
 
@@ -410,18 +389,17 @@ static void reserve_ask_free(struct reserve_ask *ask)
 
 static void reserve_decide(struct reserve_ask *ask, enum files_result result, const char *trouble)
 {
+	struct agent *agent = ask->r->from->agent;
 	struct admit_refusal no;
 
-	server_answer_watch(ask->answer, NULL, NULL);
 	/* Others of the user may have got a place while files were compared. */
 	if (!reserve_admits_more(ask->r, &no) || !reserve_memory_admits(ask->r, &no) ||
 	    !reserve_settle_view(ask, result, trouble, &no) || !reserve_takes_credit(ask->r, &no)) {
-		reserve_answer_refusal(ask->answer, &no,
-				       reserve_labels(ask->r->from->agent, ask->labels));
 		reserve_free(ask->r);
+		reserve_refuse(ask, &no, reserve_labels(agent, ask->labels));
 	} else if (reserve_grant(ask)) {
-		server_answer(ask->answer, 500, NULL);
 		reserve_free(ask->r);
+		ask->done(ask->ctx, 500, NULL, NULL);
 	}
 	reserve_ask_free(ask);
 }
@@ -434,20 +412,16 @@ static void reserve_on_compared(void *ctx, enum files_result result, const char 
 	reserve_decide(ask, result, trouble);
 }
 
-/* Home does not wait any more. */
-static void reserve_on_gone(void *ctx)
+void reserve_cancel(struct reserve_ask *ask)
 {
-	struct reserve_ask *ask = ctx;
-
 	reserve_all(ask->r->from)->checking--;
 	files_cancel(ask->question);
 	reserve_free(ask->r);
-	server_answer(ask->answer, 500, NULL);
 	reserve_ask_free(ask);
 }
 
-/* Unless the task sees home's files, its program and directory must be the same here. */
-static void reserve_compare(struct reserve_ask *ask, json_t *program, json_t *folder)
+/* Unless the task sees home's files, its program and directory must be the same here. False: it is decided. */
+static bool reserve_compare(struct reserve_ask *ask, json_t *program, json_t *folder)
 {
 	struct agent *agent = ask->r->from->agent;
 	const struct look_question q = {
@@ -459,70 +433,16 @@ static void reserve_compare(struct reserve_ask *ask, json_t *program, json_t *fo
 
 	if (ask->r->view == VIEW_HOME) {
 		reserve_decide(ask, FILES_SAME, NULL);
-		return;
+		return false;
 	}
 	ask->question =
 		files_compare(agent, &q, program, folder, reserve_on_compared, ask, &trouble);
 	if (!ask->question) {
 		reserve_decide(ask, FILES_PROGRAM_DIFFERS, trouble);
-		return;
+		return false;
 	}
 	agent->reservations->checking++;
-	server_answer_watch(ask->answer, reserve_on_gone, ask);
-}
-
-/* The members of a request. Strings and objects are borrowed from the body. */
-struct reserve_request {
-	const char *id, *command, *path, *cwd_path;
-	const char *user; /* NULL: the user has no name at home */
-	enum view view;
-	uid_t uid;
-	uint64_t size, memory;
-	json_t *program, *cwd;
-	bool by_credit;
-	struct eh_credit credit;
-	struct label_wish wish;
-};
-
-/* Returns NULL, or what is wrong with the body. */
-static const char *reserve_parse(const struct peer *from, const json_t *body,
-				 struct reserve_request *out)
-{
-	const char *view = json_string_value(json_object_get(body, "view"));
-	const json_t *credit;
-	json_int_t uid, size, memory;
-
-	if (json_unpack((json_t *)body, "{s:s,s:s,s:s,s:I,s:I,s:o,s:o}", "id", &out->id, "command",
-			&out->command, "path", &out->path, "uid", &uid, "size", &size, "program",
-			&out->program, "cwd", &out->cwd) ||
-	    json_unpack(out->cwd, "{s:s}", "path", &out->cwd_path) ||
-	    !reserve_id_is_good(from, out->id) || !*out->path || strlen(out->path) > EHS_PATH_MAX ||
-	    strlen(out->cwd_path) > EHS_PATH_MAX || uid < 0 || uid >= UINT32_MAX || size < 0 ||
-	    size > (json_int_t)EH_SIZE_MAX)
-		return "a member is missing or of the wrong type";
-	credit = json_object_get(body, "credit");
-	out->by_credit = credit;
-	if (credit && idle_credit_from_json(credit, from->agent->self.index, &out->credit))
-		return "its credit is invalid";
-	if (!label_from_json(json_object_get(body, "only_on"), &out->wish.only) ||
-	    !label_from_json(json_object_get(body, "never_on"), &out->wish.never))
-		return "its labels are invalid";
-	if (reserve_runs(from->agent, out->id))
-		return "this placement already runs here";
-	/* Home does not know it, or is of an earlier version: it is absent. */
-	memory = json_integer_value(json_object_get(body, "memory"));
-	if (memory < 0 || memory > RESERVE_MEMORY_MAX)
-		return "its memory is invalid";
-	out->memory = memory;
-	out->user = json_string_value(json_object_get(body, "user"));
-	if (out->user && (!*out->user || strlen(out->user) >= LAUNCH_USER_MAX))
-		return "the name of its user is too long";
-	out->view = view ? view_parse(view) : VIEW_SHARED;
-	if (out->view == VIEW_UNSET)
-		return "its view is unknown";
-	out->uid = uid;
-	out->size = size;
-	return NULL;
+	return true;
 }
 
 static struct reservation *reserve_new(struct peer *from, const struct reserve_request *q)
@@ -560,7 +480,7 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 	};
 	struct reservation *r;
 
-	if (!reserve_id_is_good(from, q.id) || reserve_runs(from->agent, q.id))
+	if (!reserve_request_id_is_good(from, q.id) || reserve_runs(from->agent, q.id))
 		return NULL;
 	r = reserve_new(from, &q);
 	if (!r)
@@ -573,39 +493,75 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 	return r;
 }
 
-void reserve_on_request(struct agent *agent, struct peer *from, const json_t *body,
-			struct server_answer *answer)
+struct reserve_ask *reserve_ask(struct peer *from, const json_t *body, bool claims, reserve_fn done,
+				void *ctx)
 {
+	struct agent *agent = from->agent;
 	struct reserve_request q;
-	const char *wrong = reserve_parse(from, body, &q);
+	const char *wrong = reserve_request_read(&q, from, body);
 	struct admit_refusal no;
 	struct reserve_ask *ask;
 
+	if (!wrong && reserve_runs(agent, q.id))
+		wrong = "this placement already runs here";
 	if (wrong) {
-		reserve_malformed(from, answer, wrong);
-		return;
+		if (log_allowed(&reserve_log))
+			log_warning("invalid reservation request from node %s: %s", peer_code(from),
+				    wrong);
+		done(ctx, 400, json_pack("{s:s}", "error", wrong), NULL);
+		return NULL;
 	}
 	ask = calloc(1, sizeof(*ask));
 	if (!ask)
 		goto no_memory;
-	ask->answer = answer;
+	ask->done = done;
+	ask->ctx = ctx;
+	ask->claims = claims;
 	ask->path = strdup(q.path);
 	ask->folder = strdup(q.cwd_path);
 	ask->r = ask->path && ask->folder ? reserve_new(from, &q) : NULL;
 	if (!ask->r)
 		goto free_ask;
 	ask->labels = label_is_wished(&q.wish);
-	if (admit_labels(agent, &q.wish, &no) && reserve_admits(ask->r, &no)) {
-		reserve_compare(ask, q.program, q.cwd);
-		return;
-	}
-	reserve_answer_refusal(answer, &no, reserve_labels(agent, ask->labels));
+	if (admit_labels(agent, &q.wish, &no) && reserve_admits(ask->r, &no))
+		return reserve_compare(ask, q.program, q.cwd) ? ask : NULL;
 	reserve_free(ask->r);
+	reserve_refuse(ask, &no, reserve_labels(agent, ask->labels));
 	reserve_ask_free(ask);
-	return;
+	return NULL;
 
 free_ask:
 	reserve_ask_free(ask);
 no_memory:
+	done(ctx, 500, NULL, NULL);
+	return NULL;
+}
+
+/* ---- POST /v1/reserve ---- */
+
+static void reserve_on_decided(void *ctx, int status, json_t *reply, struct reservation *granted)
+{
+	struct server_answer *answer = ctx;
+
+	server_answer_watch(answer, NULL, NULL);
+	server_answer(answer, status, reply);
+}
+
+/* Home does not wait any more. */
+static void reserve_on_gone(void *ctx)
+{
+	struct reserve_ask *ask = ctx;
+	struct server_answer *answer = ask->ctx;
+
+	reserve_cancel(ask);
 	server_answer(answer, 500, NULL);
+}
+
+void reserve_on_request(struct agent *agent, struct peer *from, const json_t *body,
+			struct server_answer *answer)
+{
+	struct reserve_ask *ask = reserve_ask(from, body, false, reserve_on_decided, answer);
+
+	if (ask)
+		server_answer_watch(answer, reserve_on_gone, ask);
 }

@@ -10,21 +10,19 @@
 #include <jansson.h>
 #include <linux/ehsched.h>
 #include <stdbool.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "eh/credit.h"
-#include "eh/topology.h"
+#include "executor/reserve_request.h"
 #include "net/peer.h"
 #include "node/memory.h"
 #include "wire/launch.h"
 #include "wire/view.h"
 
-#define RESERVE_ID_MAX (EH_CODE_TEXT + 24) /* "HOME:COOKIE" */
-
 struct admit_refusal;
 struct agent;
 struct attach;
+struct reserve_ask;
 struct server_answer;
 
 enum reserve_state {
@@ -56,7 +54,18 @@ struct reservation {
 int reserve_init(struct agent *agent); /**< 0 or -ENOMEM */
 void reserve_exit(struct agent *agent);
 
-/** Handler of POST /v1/reserve. Answers later if the digest of the program must be computed. */
+/** The answer to a request for a place, in the form of that to POST /v1/reserve; `granted` NULL: there is none. */
+typedef void (*reserve_fn)(void *ctx, int status, json_t *reply_stolen,
+			   struct reservation *granted);
+/**
+ * Asks for a place. `done` is called once, later if the program must be looked at. `claims`: it is a guest's, who
+ * waits for it, from the beginning. Returns what can be cancelled, or NULL: `done` was called.
+ */
+struct reserve_ask *reserve_ask(struct peer *from, const json_t *body, bool claims, reserve_fn done,
+				void *ctx);
+/** Nobody waits any more; `done` is not called. Not in or after its call. */
+void reserve_cancel(struct reserve_ask *ask);
+/** Handler of POST /v1/reserve. Answers later if the program must be looked at. */
 void reserve_on_request(struct agent *agent, struct peer *from, const json_t *body,
 			struct server_answer *answer);
 

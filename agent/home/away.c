@@ -27,8 +27,10 @@
 #include "net/peers.h"
 #include "node/stayed.h"
 #include "wire/attach.h"
+#include "wire/caller.h"
 #include "wire/clean.h"
 #include "wire/frame.h"
+#include "wire/job.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 
@@ -49,7 +51,7 @@ size_t away_waiting(const struct agent *agent, uid_t uid, size_t *same)
 	*same = 0;
 	for (const struct away *a = agent->aways->list; a; a = a->next) {
 		n = (a->job ? a->job_length : 0) + (a->named ? a->named_length : 0);
-		if (a->state == AWAY_SENT)
+		if (a->state <= AWAY_SENT)
 			n += evbuffer_get_length(a->route.to_peer);
 		all += n;
 		if (a->uid == uid)
@@ -66,7 +68,7 @@ bool away_shows_home(const struct peer *to, uid_t uid)
 	return false;
 }
 
-static void away_wait(struct away *a, unsigned int ms)
+void away_wait(struct away *a, unsigned int ms)
 {
 	const struct timeval wait = { ms / 1000, ms % 1000 * 1000 };
 
@@ -97,6 +99,7 @@ void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const c
 	route_drop_stream(&a->route);
 	route_close_end(&a->route);
 	a->state = AWAY_OVER;
+	away_unask(a);
 	away_later(a);
 }
 
@@ -147,11 +150,15 @@ static void away_end_gone(void *ctx)
 	/* Without a stream, or one that is not yet the job's, it is told when there is one again. */
 	if (a->state == AWAY_BROKEN)
 		return;
+	/* Nothing has started before the stub said so. */
+	if (a->state == AWAY_ASKING)
+		route_drop_stream(&a->route);
 	if (a->route.stream) {
 		away_tell_gone(a);
 		return;
 	}
 	a->state = AWAY_OVER;
+	away_unask(a);
 	away_later(a);
 }
 
@@ -173,11 +180,18 @@ static int away_on_refused(struct away *a, const uint8_t *payload, uint32_t leng
 	enum ehs_reason reason;
 	char said[257], text[sizeof(said)];
 
-	if (a->state != AWAY_SENT || length < 8)
+	if ((a->state != AWAY_SENT && !a->asked) || length < 8)
 		return -EPROTO;
 	reason = frame_get_u32(payload);
 	snprintf(said, sizeof(said), "%.*s", (int)length - 8, (const char *)payload + 8);
 	clean_text(text, sizeof(text), said);
+	if (a->asked) {
+		away_answered(a, 200,
+			      json_pack("{s:s,s:s}", "reason",
+					reason_name(reason ? reason : EHS_REASON_REFUSED), "text",
+					text));
+		return 0;
+	}
 	if (a->placement && *text)
 		record_step(a->placement, "%s: %s", peer_host(a->to), text);
 	away_refuse(a, reason ? reason : EHS_REASON_REFUSED, frame_get_u32(payload + 4), text);
@@ -192,6 +206,8 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 	if (a->state == AWAY_TOLD && type == FRAME_ATTACHED)
 		return 0;
 	switch (type) {
+	case FRAME_ADMISSION:
+		return away_on_admission(a, payload, length);
 	case FRAME_REFUSED:
 		if (a->state != AWAY_TOLD)
 			return away_on_refused(a, payload, length);
@@ -248,6 +264,9 @@ static void away_stream_gone(void *ctx, bool clean)
 
 	switch (a->state) {
 	case AWAY_ASKING:
+		if (a->asked)
+			away_answered(a, 0, NULL);
+		break;
 	case AWAY_SENT:
 		away_refuse(a, EHS_REASON_UNREACHABLE, 0, "the connection to the node was lost");
 		break;
@@ -273,15 +292,17 @@ static void away_stream_refused(void *ctx, int status)
 {
 	struct away *a = ctx;
 
-	if (a->state == AWAY_SENT && status == 409)
+	if (a->asked)
+		away_answered(a, status, NULL);
+	else if (a->state == AWAY_SENT && status == 409)
 		away_refuse(a, EHS_REASON_LEASE_OVER, 0, "its reservation has expired");
 	else if (a->state == AWAY_SENT)
 		away_refuse(a, EHS_REASON_REFUSED, 0, "the node rejected the job");
 }
 
 static const struct route_ops away_route_ops = {
-	.peer_types =
-		ROUTE_TAKES(FRAME_REFUSED) | ROUTE_TAKES(FRAME_ATTACHED) | ROUTE_TAKES(FRAME_GONE),
+	.peer_types = ROUTE_TAKES(FRAME_ADMISSION) | ROUTE_TAKES(FRAME_REFUSED) |
+		      ROUTE_TAKES(FRAME_ATTACHED) | ROUTE_TAKES(FRAME_GONE),
 	.from_end = away_from_end,
 	.from_peer = away_from_peer,
 	.end_gone = away_end_gone,
@@ -329,36 +350,7 @@ int away_cancel(struct agent *agent, const char *id)
 	return 0;
 }
 
-/* ---- sending ---- */
-
-void away_send(struct away *a, struct peer *to)
-{
-	struct h2_stream *s;
-
-	a->to = to;
-	a->view = placement_view(a->placement);
-	snprintf(a->token, sizeof(a->token), "%s", placement_token(a->placement));
-	snprintf(a->id, sizeof(a->id), "%s", placement_id(a->placement));
-	a->began_ms = clock_wall_ms();
-	s = link_open(to, "POST", "/v1/job", &route_stream_ops, &a->route);
-	if (!s) {
-		away_refuse(a, EHS_REASON_UNREACHABLE, 0, "no connection to the node");
-		return;
-	}
-	route_use(&a->route, s);
-	/* Where files may differ, the executor waits for the names, even if there are none. */
-	if (route_tell_peer(&a->route, FRAME_JOB, a->job, a->job_length) ||
-	    (a->view != VIEW_HOME &&
-	     route_tell_peer(&a->route, FRAME_NAMED, a->named, a->named_length))) {
-		away_refuse(a, EHS_REASON_NO_MEMORY, 0, strerror(ENOMEM));
-		return;
-	}
-	free(a->job);
-	free(a->named);
-	a->job = a->named = NULL;
-	a->state = AWAY_SENT;
-	away_wait(a, a->agent->config->lease);
-}
+/* ---- resuming ---- */
 
 void away_resume(struct away *a)
 {
@@ -420,6 +412,7 @@ static void away_free(struct away *a)
 	route_close(&a->route);
 	event_free(a->later);
 	event_free(a->timer);
+	caller_free(&a->caller);
 	free(a->job);
 	free(a->named);
 	free(a);

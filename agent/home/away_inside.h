@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file away_inside.h
- * A task that is away, shared by departure.c (until its job is sent), away.c, away_note.c
- * and stops.c.
+ * A task that is away, shared by departure.c (until its job is sent), away.c, away_send.c,
+ * away_note.c and stops.c.
  */
 #ifndef AGENT_HOME_AWAY_INSIDE_H
 #define AGENT_HOME_AWAY_INSIDE_H
@@ -12,9 +12,10 @@
 #include "home/placement.h"
 #include "job/route.h"
 #include "wire/attach.h"
+#include "wire/caller.h"
 
 enum away_state {
-	AWAY_ASKING, /* waits for its placement (not placed by the module) */
+	AWAY_ASKING, /* waits for its placement (not placed by the module); its job may be on the way */
 	AWAY_SENT, /* waits until the executor has started its end */
 	AWAY_LINKED, /* both ends are connected */
 	AWAY_BROKEN, /* there is no stream: tries again */
@@ -35,7 +36,9 @@ struct away {
 	struct route route;
 	struct event *later; /* checks for the end, from the event loop */
 	struct event *timer; /* until the executor answers; the next try to resume */
-	struct placement *placement; /* NULL: its record is over */
+	struct placement *placement; /* NULL: its record is over, or it has no place yet */
+	struct placement *asked; /* waits for an answer of `to`; NULL: none */
+	bool admitted; /* `to` has answered, and has the job */
 	struct peer *to; /* the executor; NULL: not sent */
 	pid_t pid;
 	uid_t uid;
@@ -56,7 +59,8 @@ struct away {
 	int64_t began_ms; /* wall clock: when the job was sent */
 	unsigned int wait_ms; /* before the next try */
 	char token[ATTACH_TOKEN], id[ATTACH_ID];
-	uint8_t *job; /* payload of FRAME_JOB to send; NULL: sent or not known yet */
+	struct caller caller; /* until the job is sent */
+	uint8_t *job; /* payload of FRAME_JOB to send; NULL: sent */
 	size_t job_length;
 	uint8_t *named; /* FRAME_NAMED to follow it; NULL: nothing named, or sent */
 	size_t named_length;
@@ -79,7 +83,20 @@ int away_on_note(struct away *a, const uint8_t *payload, uint32_t length);
 void away_tell_module(const struct away *a);
 /** away.c: asks its executor to go on with it. */
 void away_resume(struct away *a);
-/** away.c: opens the stream of the job to this peer and sends it. */
+/** away.c: until its timer. */
+void away_wait(struct away *a, unsigned int ms);
+
+/** away_send.c: opens the stream of the job to this peer and sends it; it has a place there. */
 void away_send(struct away *a, struct peer *to);
+/** away_send.c: the same, for a place that is asked for with it: a placement_send_fn. */
+int away_place(void *away, struct placement *p, struct peer *to, json_t *request_stolen);
+/** away_send.c: the node that was asked has answered, or will not (status 0). Perhaps another one takes it. */
+void away_answered(struct away *a, int status, json_t *reply_stolen);
+/** away_send.c: FRAME_ADMISSION has come. 0 or -EPROTO. */
+int away_on_admission(struct away *a, const uint8_t *payload, uint32_t length);
+/** away_send.c: nobody waits for the answer of a node that was asked. */
+void away_unask(struct away *a);
+/** away_send.c: it was sent, and has a place. */
+void away_sent(struct away *a);
 
 #endif

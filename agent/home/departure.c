@@ -48,31 +48,11 @@ static int departure_name_files(struct away *a)
 	return err;
 }
 
-/* Encodes the job to send, with what only the agent knows. 0 or -errno. */
-static int departure_encode(struct away *a, struct job_spec *spec, const char *token)
-{
-	size_t size;
-
-	spec->token = token;
-	size = job_encoded_size(spec);
-	if (!size)
-		return -E2BIG;
-	a->job_length = size;
-	a->job = malloc(size);
-	if (!a->job)
-		return -ENOMEM;
-	job_encode(spec, a->job);
-	return 0;
-}
-
-/* A job without a placement has been placed: gives it the token. */
+/* A job without a placement has been placed. */
 static void departure_on_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
 				 enum ehs_reason reason)
 {
 	struct away *a = ctx;
-	struct job_spec spec;
-	uint8_t *old = a->job;
-	int err;
 
 	a->asking = false;
 	if (a->state == AWAY_OVER) {
@@ -89,15 +69,8 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 		return;
 	}
 	a->placement = p;
-	err = job_decode(&spec, old, a->job_length);
-	if (!err) {
-		err = departure_encode(a, &spec, token);
-		job_free(&spec);
-	}
-	if (a->job != old)
-		free(old);
-	if (err)
-		away_refuse(a, EHS_REASON_NO_MEMORY, 0, strerror(-err));
+	if (a->admitted)
+		away_sent(a);
 	else
 		away_send(a, to);
 }
@@ -116,6 +89,7 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 		.argv = spec->argv,
 		.time_ms = automatic ? node_settings(a->agent)->time_limit : DEPARTURE_EXPLICIT_MS,
 		.view = JOB_VIEW_OF(spec->flags),
+		.send = a->job_length <= FRAME_JOB_UNPLACED ? away_place : NULL,
 		.node = automatic ? NULL : spec->token + 1,
 		.leaves = a->leaves,
 		.who = &who,
@@ -142,62 +116,41 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 		away_refuse(a, EHS_REASON_NO_MEMORY, 0, strerror(-err));
 }
 
-static gid_t *departure_groups(int socket, uint32_t *n)
+/* 0 or -errno. */
+static int departure_groups(int socket, struct caller *c)
 {
 	socklen_t size = 0;
-	gid_t *groups;
 
-	*n = 0;
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) && errno != ERANGE)
-		return NULL;
-	groups = malloc(size + sizeof(gid_t));
-	if (!groups || getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &size)) {
-		free(groups);
-		return NULL;
-	}
-	*n = size / sizeof(gid_t);
-	return groups;
+		return -errno;
+	c->groups = malloc(size + 1);
+	if (!c->groups)
+		return -ENOMEM;
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, c->groups, &size))
+		return -errno;
+	c->ngroups = size / sizeof(gid_t);
+	return c->ngroups > JOB_GROUPS_MAX ? -E2BIG : 0;
 }
 
 /*
- * Adds what must be right or the task does not go: who it is for audit, whether set-user-ID programs may give it
- * rights, and how much it may use. 0 or -errno.
+ * What must be right or the task does not go: who it is, for audit, too, whether set-user-ID programs may give it
+ * rights, and how much it may use. 0, -ESRCH: its process has ended, or another -errno.
  */
-static int departure_identify(struct away *a, struct job_spec *spec, uid_t uid)
+static int departure_identify(struct away *a, const struct job_spec *spec, const struct ucred *who)
 {
-	struct attributes_who who = { 0 };
-	int err = attributes_read(a->pid, uid, &who, spec->traits);
+	struct attributes_who is = { 0 };
+	struct caller *c = &a->caller;
 
-	spec->loginuid = who.loginuid;
-	spec->nice = who.nice;
-	/* Soft limits are the stub's to say: its own may differ, as it needs descriptors. */
-	for (int i = 0; i < JOB_RLIMITS; i++)
-		for (int j = 0; j < 2; j++)
-			if (spec->rlimit[i][j] > who.hard[i])
-				spec->rlimit[i][j] = who.hard[i];
-	spec->flags &= ~JOB_NO_NEW_PRIVS;
-	if (who.no_new_privs)
-		spec->flags |= JOB_NO_NEW_PRIVS;
-	return err;
-}
-
-/* Adds the caller's ids and attributes as the kernel knows them. 0 or -errno. */
-static int departure_fill(struct away *a, struct job_spec *spec, uid_t uid, gid_t gid)
-{
-	gid_t *groups = departure_groups(a->route.socket, &spec->ngroups);
-	int err;
-
-	if (!groups)
-		return -ENOMEM;
-	spec->uid = uid;
-	spec->gid = gid;
-	spec->groups = groups;
-	spec->flags &= ~JOB_RETRY;
-	err = spec->ngroups > JOB_GROUPS_MAX ? -E2BIG : departure_encode(a, spec, spec->token);
-	free(groups);
-	spec->groups = NULL;
-	spec->ngroups = 0;
-	return err;
+	memcpy(c->traits, spec->traits, sizeof(c->traits));
+	if (attributes_read(a->pid, who->uid, &is, c->traits))
+		return -ESRCH;
+	c->uid = who->uid;
+	c->gid = who->gid;
+	c->loginuid = is.loginuid;
+	c->nice = is.nice;
+	c->no_new_privs = is.no_new_privs;
+	memcpy(c->hard, is.hard, sizeof(c->hard));
+	return departure_groups(a->route.socket, c);
 }
 
 static void departure_send(struct away *a, const struct departure *d)
@@ -205,11 +158,10 @@ static void departure_send(struct away *a, const struct departure *d)
 	const uid_t uid = d->who.uid;
 	enum ehs_reason reason;
 	struct job_spec spec;
-	struct peer *to;
 	int err;
 
 	/* The stub is that of the disk, where an upgrade may have put a newer one. */
-	if (job_version(d->job, d->length) > JOB_NEWEST) {
+	if (job_version(a->job, a->job_length) > JOB_NEWEST) {
 		if (log_allowed(&departure_log))
 			log_warning(
 				"process %d (uid %u): its stub is of a newer version: restart ehagent",
@@ -219,7 +171,7 @@ static void departure_send(struct away *a, const struct departure *d)
 			"the stub is of a newer version than this host's agent: restart ehagent");
 		return;
 	}
-	err = job_decode(&spec, d->job, d->length);
+	err = job_decode(&spec, a->job, a->job_length);
 	if (err) {
 		if (log_allowed(&departure_log))
 			log_warning("process %d (uid %u): malformed job", (int)a->pid,
@@ -240,26 +192,19 @@ static void departure_send(struct away *a, const struct departure *d)
 			goto free_spec;
 		}
 		record_arguments(a->placement, spec.argv);
-		spec.token = placement_token(a->placement);
 	}
-	err = departure_identify(a, &spec, uid);
+	err = departure_identify(a, &spec, &d->who);
 	if (err) {
-		away_refuse(a, EHS_REASON_KILLED, 0, "its process has ended");
-		goto free_spec;
-	}
-	err = departure_fill(a, &spec, uid, d->who.gid);
-	if (err) {
-		away_refuse(a, EHS_REASON_NO_MEMORY, 0, strerror(-err));
+		away_refuse(a, err == -ESRCH ? EHS_REASON_KILLED : EHS_REASON_NO_MEMORY, 0,
+			    err == -ESRCH ? "its process has ended" : strerror(-err));
 		goto free_spec;
 	}
 	if (departure_name_files(a))
 		goto free_spec;
-	if (!a->placement) {
+	if (!a->placement)
 		departure_ask(a, &spec, uid, d->came);
-	} else {
-		to = placement_executor(a->placement);
-		away_send(a, to);
-	}
+	else
+		away_send(a, placement_executor(a->placement));
 free_spec:
 	job_free(&spec);
 }
@@ -270,9 +215,12 @@ void departure_start(struct agent *agent, const struct departure *d)
 
 	/* Without memory the stub sees the connection close and runs the task at home. */
 	if (!a) {
+		free(d->job);
 		free(d->named);
 		return;
 	}
+	a->job = d->job;
+	a->job_length = d->length;
 	a->named = d->named;
 	a->named_length = d->named_length;
 	departure_send(a, d);

@@ -16,7 +16,7 @@ struct agent;
 /** A stub that has connected, and what it has sent. */
 struct departure {
 	int socket;
-	const uint8_t *job; /**< payload of FRAME_JOB, borrowed */
+	uint8_t *job; /**< payload of FRAME_JOB */
 	size_t length;
 	uint8_t *named; /**< payload of FRAME_NAMED; NULL: its arguments name no files */
 	size_t named_length;
@@ -24,7 +24,7 @@ struct departure {
 	uint64_t came; /**< when it connected: clock_ticks() */
 };
 
-/** Takes over the socket and `named`. */
+/** Takes over the socket, `job` and `named`. */
 void departure_start(struct agent *agent, const struct departure *d);
 
 #endif

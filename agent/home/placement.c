@@ -26,6 +26,7 @@
 #include "cluster/credits.h"
 #include "cluster/hierarchy.h"
 #include "cluster/idle_message.h"
+#include "cluster/versions.h"
 #include "home/counters.h"
 #include "home/eligible.h"
 #include "home/fit.h"
@@ -198,13 +199,12 @@ static void placement_on_refusal(struct placement *p, int status, const json_t *
 	placement_refused(p, reason, text);
 }
 
-static void placement_on_reserved(void *ctx, int status, const json_t *reply)
+void placement_answered(struct placement *p, int status, const json_t *reply)
 {
 	const char *token = json_string_value(json_object_get(reply, "token"));
 	const char *view = json_string_value(json_object_get(reply, "view"));
 	const json_t *labels = json_object_get(reply, "labels");
 	json_int_t lease = json_integer_value(json_object_get(reply, "lease"));
-	struct placement *p = ctx;
 
 	if (status == 200 && p->to)
 		fit_learn(p, p->to, labels);
@@ -228,6 +228,19 @@ static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 		placement_on_refusal(p, status, reply);
 	}
 	record_release(p);
+}
+
+void placement_cancel(struct placement *p)
+{
+	/* Also while the task is told that it stays. */
+	if (p->phase == PLACEMENT_OPEN && p->decided)
+		placement_stay(p, EHS_REASON_KILLED, NULL);
+	record_release(p);
+}
+
+static void placement_on_reserved(void *ctx, int status, const json_t *reply)
+{
+	placement_answered(ctx, status, reply);
 }
 
 unsigned int placement_time_left(const struct placement *p)
@@ -261,9 +274,14 @@ static void placement_reserve(struct placement *p)
 		return;
 	}
 	record_hold(p);
-	err = link_request(p->to, "/v1/reserve", body, placement_time_left(p),
-			   placement_on_reserved, p);
-	if (err) {
+	if (p->send && p->to->protocol >= VERSIONS_START)
+		err = p->send(p->ctx, p, p->to, body);
+	else
+		err = link_request(p->to, "/v1/reserve", body, placement_time_left(p),
+				   placement_on_reserved, p);
+	if (err == -ECANCELED) {
+		placement_cancel(p);
+	} else if (err) {
 		placement_avoid(p->to);
 		placement_refused(p, EHS_REASON_UNREACHABLE, p->to->trouble);
 		record_release(p);
@@ -361,6 +379,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 	limit.tv_sec = p->time_ms / 1000;
 	limit.tv_usec = p->time_ms % 1000 * 1000;
 	p->decided = decided;
+	p->send = task->send;
 	p->ctx = ctx;
 	/* Hold it until this function ends: it may be decided at once. */
 	record_hold(p);

@@ -3,6 +3,7 @@
 #ifndef AGENT_HOME_PLACEMENT_TASK_H
 #define AGENT_HOME_PLACEMENT_TASK_H
 
+#include <jansson.h>
 #include <linux/ehsched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +13,13 @@
 struct eligible_who;
 struct peer;
 struct placement;
+
+/**
+ * Asks this node for a place and sends the job with it, to `ctx` of the placement: placement_answered() follows.
+ * `request`: the body of POST /v1/reserve. 0, -ECANCELED: nobody waits for the task any more, or another -errno.
+ */
+typedef int (*placement_send_fn)(void *ctx, struct placement *p, struct peer *to,
+				 json_t *request_stolen);
 
 /** What is known of a task when a placement starts. Strings are borrowed. */
 struct placement_task {
@@ -24,6 +32,8 @@ struct placement_task {
 	const struct eligible_who
 		*who; /* by whom it is asked whether it may leave; NULL: the module has said so */
 	unsigned int time_ms; /* time limit of the answer */
+	placement_send_fn
+		send; /* NULL: the job is not here, or too large to be sent before it has a place */
 	const char *node; /* the node to use, as its user names it; NULL: ask the hierarchy */
 	enum view view; /* VIEW_UNSET: its session's, or the configured one */
 	bool leaves; /* it leaves whatever the load; so do those of a session that was started with --all */

@@ -51,6 +51,7 @@ struct placement {
 	bool stopped, broken; /* while it is away: its task is; there is no connection */
 	unsigned int calls; /* calls in progress that will return to it */
 	placement_fn decided;
+	placement_send_fn send;
 	void *ctx;
 	struct event *timer; /* time limit, later the lease */
 	pid_t pid, remote;

@@ -24,6 +24,8 @@
 #include "wire/job.h"
 #include "wire/terminal.h"
 
+struct launch_start;
+
 #define GUEST_OUTS (2 + JOB_FILES_MAX)
 #define GUEST_INS (1 + JOB_FILES_MAX)
 
@@ -322,10 +324,10 @@ void ending_step(struct guest *g);
 void kill_all(struct guest *g);
 
 /**
- * The executor's end of a job, from its start to its end. This process leads a session. Returns the
- * exit status.
+ * The executor's end of a job, from its start to its end. This process leads a session. `asked`: what home's
+ * agent knows of the job's process, against what that says of itself; NULL: nothing. Returns the exit status.
  */
-int guest_main(void);
+int guest_main(const struct launch_start *asked);
 /** Our number outside of the pid namespace that is our own, whose first process we are; 0: we have none. */
 extern pid_t guest_outside;
 /** The number by which others know the program: there, that of this process. */

@@ -19,6 +19,7 @@
 
 #include "guest.h"
 #include "helpers/end/names.h"
+#include "wire/launch.h"
 
 #define MAIN_SOCKET 3
 #define MAIN_LOOKS 20 /* at most this part of the time is spent with looking for readers */
@@ -171,6 +172,20 @@ void start_over(struct start *s)
 	s->job = NULL;
 }
 
+static uint64_t main_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Its process may say what it likes: the kernel has told home's agent. */
+static void main_correct(struct job_spec *spec, const struct launch_start *asked)
+{
+	for (int i = 0; i < JOB_RLIMITS; i++)
+		for (int j = 0; j < 2; j++)
+			spec->rlimit[i][j] = main_least(spec->rlimit[i][j], asked->rlimit[i][1]);
+	memcpy(spec->traits, asked->traits, sizeof(spec->traits));
+}
+
 /* Makes what the job says. */
 static void main_prepare(struct guest *g)
 {
@@ -194,7 +209,7 @@ static void main_prepare(struct guest *g)
 	g->program.error = -err;
 }
 
-static int main_begin(struct guest *g)
+static int main_begin(struct guest *g, const struct launch_start *asked)
 {
 	struct start *s = &g->start;
 	struct timespec t;
@@ -217,6 +232,8 @@ static int main_begin(struct guest *g)
 	if (!s->job)
 		return -EPIPE;
 	err = job_decode(&s->spec, s->job, s->length);
+	if (!err && asked)
+		main_correct(&s->spec, asked);
 	if (!err)
 		main_prepare(g);
 	session_open(&g->session, MAIN_SOCKET);
@@ -328,12 +345,12 @@ static void main_step(struct guest *g)
 	session_write(&g->session);
 }
 
-int guest_main(void)
+int guest_main(const struct launch_start *asked)
 {
 	static struct guest g;
 
 	g.now = calls_now();
-	if (main_begin(&g))
+	if (main_begin(&g, asked))
 		return 1;
 	while (!main_done(&g)) {
 		main_poll(&g);

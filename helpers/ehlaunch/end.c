@@ -194,7 +194,7 @@ static void __attribute__((noreturn)) end_run(const struct request *r, struct en
 	if (send(f.news, &news, sizeof(news), MSG_NOSIGNAL) != sizeof(news))
 		_exit(0); /* the agent has dropped it */
 	close(f.news);
-	_exit(guest_main());
+	_exit(guest_main(&q));
 tell:
 	news.error = errno;
 	send(f.news, &news, sizeof(news), MSG_NOSIGNAL);

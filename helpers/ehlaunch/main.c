@@ -305,7 +305,7 @@ int main(int argc, char **argv)
 		calls_set_action(sig, false);
 	/* An end leads its session. */
 	if (argc > 1 && !strcmp(argv[1], "--end"))
-		return setsid() < 0 ? 1 : guest_main();
+		return setsid() < 0 ? 1 : guest_main(NULL);
 	if (rules_parse(&rules, users, argc, argv))
 		return 2;
 	main_digest = launch_digest(argv);

@@ -21,6 +21,9 @@ static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_REPLY] = FRAME_JSON_MAX,
 	[FRAME_EVENT] = FRAME_JSON_MAX,
 	[FRAME_KEPT] = FRAME_ATTACH_MAX,
+	[FRAME_START] = FRAME_START_MAX,
+	[FRAME_CALLER] = FRAME_CALLER_MAX,
+	[FRAME_ADMISSION] = FRAME_START_MAX,
 };
 
 uint32_t frame_limit(unsigned int type)

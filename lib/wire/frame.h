@@ -20,6 +20,9 @@
 #define FRAME_JOB_MAX (8u << 20) /**< ARG_MAX is at most 6 MiB */
 #define FRAME_NAMED_MAX 65536
 #define FRAME_ATTACH_MAX 512 /**< ATTACH, ATTACHED, NOTE */
+#define FRAME_START_MAX 65536
+#define FRAME_JOB_UNPLACED 65536 /**< of a JOB whose START asks for a place */
+#define FRAME_CALLER_MAX (1u << 19) /**< of JOB_GROUPS_MAX groups */
 #define FRAME_TEXT_MAX 4096 /**< text in REFUSED, GONE */
 #define FRAME_DATA_MAX 16384 /**< of a task, in one LINK */
 #define FRAME_LINK_MAX (20 + 4 + FRAME_DATA_MAX) /**< job/link.h, job/message.h */
@@ -51,6 +54,10 @@ enum frame_type {
 	FRAME_EVENT,
 	/* keeper of a view's side -> agent, first on a connection */
 	FRAME_KEPT, /**< struct kept; then as behind LAUNCH_READY of wire/launch.h */
+	/* home's agent -> executor's, before the JOB: POST /v1/start */
+	FRAME_START, /**< JSON: as the body of POST /v1/reserve, or the token that this was answered with */
+	FRAME_CALLER, /**< struct caller */
+	FRAME_ADMISSION, /**< back, if it had no token: JSON, as the answer to POST /v1/reserve */
 	FRAME_TYPES
 };
 

@@ -210,7 +210,7 @@ static const char *const one_routes[] = {
 	"/v1/resume",
 	"/v1/mounts",
 	"/v1/files",
-	"/v1/none/files",
+	"/v1/start",
 	"/v1/join",
 	"/v1/leave",
 	"/v1/roster",

@@ -1,0 +1,113 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""POST /v1/start, as a member that lies uses it: what a job brings with its request for a place is kept within bounds, checked
+against what the place was asked for, and gone with its stream."""
+
+import json, os, signal, struct, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+import http2
+from cluster import FRAME, Cluster
+from ktap import done, ok
+from netns import address
+from proc import children, stat
+from wait import until
+
+WAITING = 256       # docs/protocol.md: streams of a node that wait for their place
+UNPLACED = 65536    # and bytes of a job that is there before its place
+JOB = struct.pack("<I", 1) + bytes(96)    # of version 1; not looked at further here
+NUMBERS = 16 + 19   # limits and traits of a caller
+
+c = Cluster(2, "heartbeat = 20000\nheadroom = 0\nlease = 10000")
+c.start(0)
+st, folder = os.stat(os.path.realpath("/bin/true")), os.stat("/")
+boot = open("/proc/sys/kernel/random/boot_id").read().strip()
+
+
+def member():
+    h = http2.Client(http2.connect(c.net, 1, address(0), os.path.join(c.dir, "cert"), "n1"))
+    assert h.hello(node=c.code(1)) == 200
+    return h
+
+
+def frame(kind, said):
+    said = json.dumps(said).encode() if isinstance(said, dict) else said
+    return struct.pack("<II", FRAME[kind], len(said)) + said
+
+
+def start(k, **more):
+    """A request for place `k`."""
+    return frame("FRAME_START", {
+        "id": f"{c.code(1)}:{k}", "command": "true", "path": os.path.realpath("/bin/true"), "uid": 0, "user": "root", "size": 1000,
+        "program": {"boot_id": boot, "dev": st.st_dev, "ino": st.st_ino, "size": st.st_size, "digest": "x"},
+        "cwd": {"path": "/", "boot_id": boot, "dev": folder.st_dev, "ino": folder.st_ino, "mode": folder.st_mode,
+                "uid": 0, "gid": 0, "mtime": folder.st_mtime_ns, "ctime": folder.st_ctime_ns, "shared": False}, **more})
+
+
+def caller(uid=0, groups=0):
+    return frame("FRAME_CALLER", struct.pack("<IIIiII", uid, 0, 2**32 - 1, 0, 0, groups) + bytes(8 * NUMBERS + 4 * groups))
+
+
+def told(*frames):
+    """The status of the stream, and {kind: what was said} until it ended."""
+    status, said = http2.Client.request(h, "POST", "/v1/start", b"".join(frames), end=False)
+    got, names = {}, {number: name for name, number in FRAME.items()}
+    while len(said) >= 8:
+        number, length = struct.unpack("<II", said[:8])
+        got[names[number]], said = said[8:8 + length], said[8 + length:]
+    return status, {kind: json.loads(x) if kind == "FRAME_ADMISSION" else x[8:].decode() for kind, x in got.items()}
+
+
+def places():
+    """Guests and reservations, as the agent counts them."""
+    return c.ask(0, {"command": "guests", "node": c.code(0)}).get("guests")
+
+
+def streams():
+    """Streams of the member that are open, as the agent counts them."""
+    return sum(one["streams"] for one in c.ask(0, {"command": "status"})["quotas"]["peers"] if one["host"] == "n1")
+
+
+h = member()
+saw = told(start(1, path="/nowhere"), caller(), frame("FRAME_JOB", JOB))
+ok("a place that is not granted is answered, and the stream ends", saw[1].get("FRAME_ADMISSION", {}).get("reason") == "files-differ", saw)
+look = [pid for keeper in children(c.launchers[0].pid) for pid in children(keeper) if stat(pid)[0] == "ehlook"]
+for pid in look:    # so the place is not known when the job is there
+    os.kill(pid, signal.SIGSTOP)
+saw = told(start(2), caller(), frame("FRAME_JOB", JOB + bytes(UNPLACED)))
+for pid in look:
+    os.kill(pid, signal.SIGCONT)
+ok("a job that is too large for one without a place is refused", "cannot keep its job" in saw[1].get("FRAME_REFUSED", ""), saw)
+saw = told(start(3), caller(uid=1000), frame("FRAME_JOB", JOB), frame("FRAME_NAMED", b""))
+ok("the job of another user than the place is refused", "its user is not the user of the reservation" in saw[1].get("FRAME_REFUSED", ""), saw)
+saw = told(frame("FRAME_START", {"token": "0" * 32}), caller(), frame("FRAME_JOB", JOB))
+ok("a token that nobody gave is refused", "its reservation has expired" in saw[1].get("FRAME_REFUSED", ""), saw)
+saw = told(start(4), caller(), frame("FRAME_JOB", struct.pack("<I", 0xffff) * 25))
+ok("a job of a version that is not known is refused", "upgrade ehsched there" in saw[1].get("FRAME_REFUSED", ""), saw)
+for what, frames in (
+        ("a caller before the request", [caller()]),
+        ("a job before the request", [frame("FRAME_JOB", JOB)]),
+        ("two requests", [start(5), start(6)]),
+        ("two callers", [start(7), caller(), caller()]),
+        ("a request that is no JSON", [frame("FRAME_START", b"x")]),
+        ("a caller that is cut", [start(8), frame("FRAME_CALLER", b"x" * 20)]),
+        ("a caller of more groups than come", [start(9), frame("FRAME_CALLER", struct.pack("<IIIiII", 0, 0, 0, 0, 0, 9) + bytes(8 * NUMBERS))]),
+        ("a request of more bytes than one has", [struct.pack("<II", FRAME["FRAME_START"], 1 << 20)])):
+    status, said = told(*frames)
+    ok(f"{what}: the stream ends", not {"FRAME_ATTACHED", "FRAME_REFUSED"} & set(said), (status, said))
+ok("none of them holds a place", until(lambda: places() == 0), places())
+ok("a stream whose job was refused is dropped when its home does not end it", until(lambda: streams() == 0), streams())
+
+h.s.close()
+h = member()
+for k in range(WAITING):
+    h.stream += 2
+    h.s.sendall(http2.frame(http2.HEADERS, http2.END_HEADERS, h.stream, http2.headers("POST", "/v1/start")))
+status = h.request("POST", "/v1/start", b"", end=False)[0]
+ok(f"{WAITING} may wait for their place, and no more", status == 503, status)
+other = member()
+status = other.request("GET", "/v1/roster")[0]
+ok("requests of the same node are answered beside them", status == 200, status)
+h.s.close()
+h = other
+ok("they end with their connection", until(lambda: told(start(1, path="/nowhere"))[1].get("FRAME_ADMISSION")), status)
+done()
