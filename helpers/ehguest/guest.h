@@ -45,6 +45,8 @@ struct program {
 	bool pause; /**< its stub is stopped */
 	bool paused; /**< stopped with the stub, and home was not told */
 	bool hide_stop, hide_continue; /**< the next one comes from our own signal */
+	int64_t paused_at;
+	int64_t resume_at; /**< it is to go on when all of its group has stopped: the next look */
 };
 
 /** A pipe, or a pair of sockets, that the program writes to. */
@@ -213,6 +215,8 @@ void program_reap(struct guest *g);
 void program_signal(struct guest *g, const struct job_message *m);
 /** Stops its group, or lets it go on, without a word to home. */
 void program_pause(struct guest *g, bool on);
+/** Lets it go on when it is time to. */
+void program_tick(struct guest *g);
 
 /* ---- flow.c ---- */
 

@@ -225,6 +225,7 @@ static int main_begin(struct guest *g, const struct launch_start *asked)
 		return -errno;
 	clock_gettime(CLOCK_REALTIME, &t);
 	connection_init(g);
+	g->program.resume_at = SESSION_NEVER;
 	g->session.who.started_ms = t.tv_sec * 1000ull + t.tv_nsec / 1000000;
 	flow_init(g);
 	pty_init(g);
@@ -266,6 +267,7 @@ static int main_wait_ms(const struct guest *g)
 	for (unsigned int i = 0; i < g->nouts; i++)
 		at = earlier(at, outlet_end_at(g, &g->out[i]));
 	at = earlier(at, tokens_look_at(g));
+	at = earlier(at, g->program.resume_at);
 	if (g->pty.held_until)
 		at = earlier(at, g->pty.held_until);
 	if (g->ended && !g->noted && g->session.end.state == JOB_RUNNING && g->noted_by > g->now)
@@ -330,6 +332,7 @@ static void main_step(struct guest *g)
 {
 	program_step(g);
 	program_reap(g);
+	program_tick(g);
 	for (unsigned int i = 0; i < g->nins; i++)
 		intake_step(g, &g->in[i]);
 	for (unsigned int i = 0; i < g->nouts; i++)

@@ -6,6 +6,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,9 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "walk.h"
+
 #define PROGRAM_STOPPED 0x7f /* low byte; musl's WIFSTOPPED() overflows an int */
 #define PROGRAM_CLOEXEC 4u /* CLOSE_RANGE_CLOEXEC; musl has no headers of the kernel */
 #define PROGRAM_STACK 16384 /* bytes, of the child until its exec */
+/* At most, until all of a group has stopped: one that waits for a disk does not. */
+#define PROGRAM_STOP_MS 1000
+#define PROGRAM_LOOK_MS 2 /* between two looks */
 
 /* The steps of the child, named in its error message. */
 enum child_stage { CHILD_DESCRIPTORS, CHILD_PARENT, CHILD_LIMITS, CHILD_EXEC, CHILD_STAGES };
@@ -387,6 +395,67 @@ static void program_kill_rest(const struct program *p, int sig)
 		kill(-p->group, sig);
 }
 
+/* A thread of the group that has not stopped yet. */
+static bool program_moves(void *ctx, long pid, long tid)
+{
+	const struct program *p = ctx;
+	char name[80], text[512], *at, state;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%ld/task/%ld/stat", pid, tid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	/* "TID (NAME) STATE PARENT GROUP …" */
+	at = strrchr(text, ')');
+	if (!at || at[1] != ' ' || !at[2])
+		return false;
+	state = at[2];
+	strtol(at + 3, &at, 10);
+	return strtol(at, NULL, 10) == p->group && !strchr("TtZX", state);
+}
+
+static void program_go_on(struct guest *g)
+{
+	struct program *p = &g->program;
+
+	p->resume_at = SESSION_NEVER;
+	if (!p->paused)
+		return;
+	p->paused = false;
+	/* It ended while its group was stopped, or a moment before: its children go on now. */
+	if (!p->pid) {
+		program_kill_rest(p, SIGCONT);
+		return;
+	}
+	p->hide_continue = true;
+	program_kill(p, SIGCONT, true);
+}
+
+/*
+ * Of a process that is stopped and continued in the middle of a fork, the kernel stops the child, too, but it does not
+ * continue it if SIGCONT has its default action. So all of the group stops first.
+ */
+static void program_resume(struct guest *g)
+{
+	struct program *p = &g->program;
+
+	if (g->now < p->paused_at + PROGRAM_STOP_MS && walk_descendants(program_moves, p))
+		p->resume_at = g->now + PROGRAM_LOOK_MS;
+	else
+		program_go_on(g);
+}
+
+void program_tick(struct guest *g)
+{
+	if (g->now >= g->program.resume_at)
+		program_resume(g);
+}
+
 /* The value is for the program. So is the number of the sender: whoever it is, he is not here. */
 static bool program_queue(const struct program *p, const struct job_message *m)
 {
@@ -411,9 +480,14 @@ void program_signal(struct guest *g, const struct job_message *m)
 	/* It goes on although its stub was stopped: nothing is left to be undone. */
 	if (sig == SIGCONT)
 		p->pause = false;
+	if (sig == SIGCONT && group && p->paused) {
+		program_resume(g);
+		return;
+	}
+	/* What came before has its effect before. */
+	if (p->resume_at != SESSION_NEVER)
+		program_go_on(g);
 	if (!p->pid) {
-		if (group && sig == SIGCONT)
-			p->paused = false;
 		if (group)
 			program_kill_rest(p, sig);
 		return;
@@ -434,20 +508,17 @@ void program_pause(struct guest *g, bool on)
 	struct program *p = &g->program;
 
 	p->pause = on;
-	/* It ended while its group was stopped, or a moment before: its children go on now. */
-	if (!on && p->paused && !p->pid) {
-		p->paused = false;
-		program_kill_rest(p, SIGCONT);
+	p->resume_at = SESSION_NEVER;
+	if (on == p->paused || (p->pid && g->session.end.state != JOB_RUNNING))
+		return;
+	if (!on) {
+		program_resume(g);
+		return;
 	}
-	if (!p->pid || on == p->paused || g->session.end.state != JOB_RUNNING)
-		return;
 	/* Its stub has stopped because it has: that is known. */
-	if (on && p->stopped)
+	if (!p->pid || p->stopped)
 		return;
-	p->paused = on;
-	if (on)
-		p->hide_stop = true;
-	else
-		p->hide_continue = true;
-	program_kill(p, on ? SIGSTOP : SIGCONT, true);
+	p->paused = p->hide_stop = true;
+	p->paused_at = g->now;
+	program_kill(p, SIGSTOP, true);
 }

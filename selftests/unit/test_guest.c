@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The executor's end of a job: starts, output, signals, stops, ends. Programs really run. */
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "guest_steps.h"
@@ -304,6 +305,33 @@ static void test_paused(void **state)
 	home_free(h);
 }
 
+/* What it forks meanwhile goes on, too. With many small pages to copy it does little else. */
+static void test_paused_forks(void **state)
+{
+	uint8_t on[4] = { 1 }, off[4] = { 0 };
+	struct home *h = home_new();
+
+	assert_int_equal(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
+	home_run(h, PIPES, "printf -v x %50000000s; while :; do (:); echo; done");
+	for (int i = 0; i < 20; i++) {
+		size_t before = h->ngot[1];
+
+		home_until(h, h->ngot[1] > before + i % 3);
+		home_send_frame(h, FRAME_PAUSED, on, 4);
+		before = h->ngot[1];
+		/* Either tells ehguest that its stub goes on. */
+		if (i % 2)
+			home_say(h, (struct job_message){ .what = JOB_SIGNAL,
+							  .sent = { SIGCONT, JOB_TO_GROUP } });
+		home_send_frame(h, FRAME_PAUSED, off, 4);
+		home_until(h, h->ngot[1] > before + 1);
+	}
+	home_say(h, (struct job_message){ .what = JOB_SIGNAL, .sent = { SIGKILL, JOB_TO_GROUP } });
+	assert_int_equal(home_end(h), 0);
+	assert_int_equal(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), 0);
+	home_free(h);
+}
+
 /* The program ends while its group is paused: its children go on with the stub. */
 static void test_paused_children(void **state)
 {
@@ -554,18 +582,18 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_status),		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_prepared),	cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_names),		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_merged),		cmocka_unit_test(test_volume),
-		cmocka_unit_test(test_held_up),		cmocka_unit_test(test_sigpipe),
-		cmocka_unit_test(test_signals),		cmocka_unit_test(test_stops),
-		cmocka_unit_test(test_paused),		cmocka_unit_test(test_paused_early),
-		cmocka_unit_test(test_paused_children), cmocka_unit_test(test_children),
-		cmocka_unit_test(test_group),		cmocka_unit_test(test_queued),
-		cmocka_unit_test(test_noted),		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_limit),		cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_status),	     cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_prepared),     cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_names),	     cmocka_unit_test(test_files),
+		cmocka_unit_test(test_merged),	     cmocka_unit_test(test_volume),
+		cmocka_unit_test(test_held_up),	     cmocka_unit_test(test_sigpipe),
+		cmocka_unit_test(test_signals),	     cmocka_unit_test(test_stops),
+		cmocka_unit_test(test_paused),	     cmocka_unit_test(test_paused_early),
+		cmocka_unit_test(test_paused_forks), cmocka_unit_test(test_paused_children),
+		cmocka_unit_test(test_children),     cmocka_unit_test(test_group),
+		cmocka_unit_test(test_queued),	     cmocka_unit_test(test_noted),
+		cmocka_unit_test(test_gone),	     cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_killed),	     cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
