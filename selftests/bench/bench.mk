@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-BENCH := $(addprefix $(O)/selftests/bench/,spawn manage follow netns spin probe true crowd)
+BENCH := $(addprefix $(O)/selftests/bench/,spawn stream manage follow netns spin probe true crowd)
 
 $(O)/selftests/bench/spawn $(O)/selftests/bench/netns $(O)/selftests/bench/spin: $(O)/selftests/bench/%: selftests/bench/%.c
 	@mkdir -p $(@D)
 	$(call say,CCLD,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $<
+
+$(O)/selftests/bench/stream: selftests/bench/stream.c
+	@mkdir -p $(@D)
+	$(call say,CCLD,$@)
+	$(Q)$(CC) $(BASE) $(PKG_CFLAGS) $(CFLAGS) -o $@ $< $(shell $(PKG_CONFIG) --libs libssl libcrypto)
 
 $(O)/selftests/bench/manage $(O)/selftests/bench/follow: $(O)/selftests/bench/%: selftests/bench/%.c
 	@mkdir -p $(@D)
