@@ -331,8 +331,9 @@ static int route_on_data(void *ctx, const uint8_t *data, size_t length)
 	if (r->socket < 0)
 		evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
 	route_consume(r);
-	if (r->socket >= 0 && route_write(r))
-		route_end_gone(r);
+	/* Once for all that is here: each time the end must wake up for it. */
+	if (r->socket >= 0)
+		event_active(r->writable, EV_WRITE, 0);
 	return err;
 }
 

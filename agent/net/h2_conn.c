@@ -338,34 +338,6 @@ static int h2_conn_session_start(struct h2_conn *conn)
 
 /* ---- callbacks of the socket ---- */
 
-static void h2_conn_on_read(struct bufferevent *bev, void *arg)
-{
-	struct evbuffer *in = bufferevent_get_input(bev);
-	struct h2_conn *conn = arg;
-	struct evbuffer_iovec piece;
-	ssize_t n;
-
-	conn->quiet = 0;
-	if (conn->verdict.visitor) {
-		if (!conn->dead)
-			conn->ops->visited(conn->ctx, in);
-		return;
-	}
-	while (!conn->dead && conn->session && evbuffer_peek(in, -1, NULL, &piece, 1) > 0) {
-		n = nghttp2_session_mem_recv(conn->session, piece.iov_base, piece.iov_len);
-		if (n < 0) {
-			h2_conn_close(conn, H2_END_BROKEN, nghttp2_strerror(n));
-			return;
-		}
-		evbuffer_drain(in, n);
-	}
-	/* Answers and resets; HTTP/2 itself limits what waits in other ways. */
-	if (conn->server && !conn->dead && conn->session &&
-	    nghttp2_session_get_outbound_queue_size(conn->session) > H2_FRAMES_MAX)
-		h2_conn_close(conn, H2_END_BROKEN, "it does not read what it asks for");
-	h2_later(conn);
-}
-
 static void h2_conn_on_written(struct bufferevent *bev, void *arg)
 {
 	struct h2_conn *conn = arg;
@@ -480,7 +452,7 @@ static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
 		return;
 	}
 	error = EVUTIL_SOCKET_ERROR();
-	code = bufferevent_get_openssl_error(bev);
+	code = bufferevent_get_openssl_error(bev) ?: ERR_peek_error();
 	if (conn->verdict.why) {
 		memcpy(conn->cn, conn->verdict.cn, sizeof(conn->verdict.cn));
 		snprintf(text, sizeof(text), "certificate refused: %s", conn->verdict.why);
@@ -506,6 +478,59 @@ static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
 	}
 	ERR_clear_error();
 	h2_conn_close(conn, end, text);
+}
+
+static void h2_conn_take(struct h2_conn *conn, const uint8_t *bytes, size_t length)
+{
+	ssize_t n = nghttp2_session_mem_recv(conn->session, bytes, length);
+
+	if (n < 0)
+		h2_conn_close(conn, H2_END_BROKEN, nghttp2_strerror(n));
+}
+
+/*
+ * libevent reads one record for each event of the socket. Those that are here already are read at
+ * once, so that all they bring goes on together, until the portion of this connection is used up:
+ * then the socket tells that it has more.
+ */
+static void h2_conn_read_on(struct h2_conn *conn, SSL *ssl)
+{
+	uint8_t bytes[H2_RECORD];
+	int n = 1;
+
+	while (n > 0 && !conn->dead) {
+		n = SSL_read(ssl, bytes, sizeof(bytes));
+		if (n > 0)
+			h2_conn_take(conn, bytes, n);
+		else if (SSL_get_error(ssl, n) == SSL_ERROR_SSL)
+			h2_conn_on_event(conn->bev, BEV_EVENT_READING | BEV_EVENT_ERROR, conn);
+	}
+	ERR_clear_error();
+}
+
+static void h2_conn_on_read(struct bufferevent *bev, void *arg)
+{
+	struct evbuffer *in = bufferevent_get_input(bev);
+	struct h2_conn *conn = arg;
+	struct evbuffer_iovec piece;
+
+	conn->quiet = 0;
+	if (conn->verdict.visitor) {
+		if (!conn->dead)
+			conn->ops->visited(conn->ctx, in);
+		return;
+	}
+	while (!conn->dead && conn->session && evbuffer_peek(in, -1, NULL, &piece, 1) > 0) {
+		h2_conn_take(conn, piece.iov_base, piece.iov_len);
+		evbuffer_drain(in, piece.iov_len);
+	}
+	if (conn->session)
+		h2_conn_read_on(conn, bufferevent_openssl_get_ssl(bev));
+	/* Answers and resets; HTTP/2 itself limits what waits in other ways. */
+	if (conn->server && !conn->dead && conn->session &&
+	    nghttp2_session_get_outbound_queue_size(conn->session) > H2_FRAMES_MAX)
+		h2_conn_close(conn, H2_END_BROKEN, "it does not read what it asks for");
+	h2_later(conn);
 }
 
 static struct h2_conn *h2_conn_new(struct agent *agent, evutil_socket_t fd, bool server,

@@ -364,6 +364,7 @@ static void test_broken(void **state)
 	taker_take(&t, out, n);
 	t.next = 3;
 	assert_int_equal(tested_stream_ops.data(&b->route, frame, size), 0);
+	turn(b);
 	n = recv(b->end, out, sizeof(out), 0);
 	assert_int_equal(n, size);
 	taker_take(&t, out, n);
@@ -385,6 +386,7 @@ static void test_hand_over(void **state)
 	assert_true(to->stream.aborted);
 	assert_null(from->route.stream);
 	assert_int_equal(tested_stream_ops.data(&to->route, frame + cut, size - cut), 0);
+	turn(to);
 	n = recv(to->end, in, sizeof(in), 0);
 	assert_int_equal(n, size);
 	taker_take(&t, in, n);
