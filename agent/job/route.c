@@ -262,7 +262,7 @@ static void route_from_end(struct route *r, bool reads)
 		got = 1;
 	}
 	/* It has asked for answers, and reads none. */
-	if (evbuffer_get_length(r->to_end) > 2 * ROUTE_HELD)
+	if (evbuffer_get_length(r->to_end) > H2_WINDOW + ROUTE_HELD)
 		err = -ENOBUFS;
 	if (evbuffer_get_length(r->to_peer) >= ROUTE_HELD)
 		route_pause(r, true);

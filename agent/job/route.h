@@ -21,7 +21,7 @@
 #include "wire/attach.h"
 #include "wire/frame.h"
 
-#define ROUTE_HELD H2_WINDOW
+#define ROUTE_HELD 65536
 #define ROUTE_TAKES(type) (1u << (type)) /**< of route_ops.peer_types */
 
 struct agent;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define H2_WINDOW 65536
+#define H2_WINDOW 262144
 #define H2_STREAMS 512 /**< per connection, at a time */
 #define H2_WAITING 64 /**< streams that may wait for h2_stream_send_later() */
 #define H2_JSON_MAX (1u << 20) /**< largest JSON body */

@@ -484,7 +484,7 @@ static void test_deaf(void **state)
 	uint8_t payload[1000] = { 0 }, note[20];
 	size_t n = other_make(note, FRAME_NOTE);
 
-	while (evbuffer_get_length(b->route.to_end) <= 2 * ROUTE_HELD)
+	while (evbuffer_get_length(b->route.to_end) <= H2_WINDOW + ROUTE_HELD)
 		assert_int_equal(
 			route_tell_end(&b->route, FRAME_ATTACHED, payload, sizeof(payload)), 0);
 	assert_int_equal(send(b->end, note, n, 0), n);
