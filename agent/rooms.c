@@ -149,6 +149,7 @@ static const struct server_route rooms_routes[] = {
 	{ .method = "POST", .path = "/v1/drain", .json = drain_on_request },
 	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
 	{ .method = "GET", .path = "/v1/guests", .json = guest_on_ask },
+	{ .method = "POST", .path = "/v1/timing", .json = guest_on_timing },
 	{ .method = "POST", .path = "/v1/reserve", .later = reserve_on_request },
 	{ .method = "POST", .path = "/v1/start", .stream = guest_place },
 	{ .method = "POST", .path = "/v1/job", .stream = guest_job },

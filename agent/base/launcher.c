@@ -33,6 +33,7 @@
 #define LAUNCHER_END_MS 5000 /* for its end, or it is killed */
 #define LAUNCHER_AGAIN_S 1 /* from its end to another one */
 #define LAUNCHER_LATER_S 10 /* if that fails */
+#define LAUNCHER_TELLS 6 /* the version of requests that has LAUNCH_TELLS */
 #define LAUNCHER_FIRST 5 /* the version of requests that ehlaunch takes, if it does not say any */
 #define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
@@ -406,6 +407,11 @@ unsigned int launcher_starts(const struct agent *agent)
 
 	/* After its start it never says anything here. */
 	return l->begun && recv(l->socket, &none, 1, MSG_PEEK | MSG_DONTWAIT) ? l->starts : 0;
+}
+
+bool launcher_tells(const struct agent *agent)
+{
+	return agent->launcher->begun && agent->launcher->version >= LAUNCHER_TELLS;
 }
 
 static int launcher_send(const struct launcher *l, const struct launcher_request *q, int news)

@@ -32,6 +32,8 @@ enum launcher_rules { LAUNCHER_SAME, LAUNCHER_OTHERS, LAUNCHER_UNKNOWN };
 enum launcher_rules launcher_rules(const struct agent *agent);
 /** Which ehlaunch it is; 0: it has ended. What it has made is unknown to another one. */
 unsigned int launcher_starts(const struct agent *agent);
+/** Whether the ends that it starts may be asked to tell more: LAUNCH_TELLS. */
+bool launcher_tells(const struct agent *agent);
 /** What failed, in words. */
 const char *launcher_trouble(const struct launch_news *news);
 /** Whether it was started by somebody else, so that this process need not start programs. */

@@ -34,6 +34,7 @@
 #include "ctl/share.h"
 #include "ctl/socket.h"
 #include "ctl/tasks.h"
+#include "ctl/timing.h"
 #include "eh/member.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
@@ -220,11 +221,14 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 	if (!reply && pid)
 		reply = commands_why_record(c, record_by_pid(agent, pid));
 	if (!reply) {
-		past_why(c, id);
+		past_why(c, id, json_is_true(json_object_get(request, "timing")));
 		return;
 	}
 	names_add(agent, reply);
-	ctl_reply(c, reply);
+	if (json_is_true(json_object_get(request, "timing")))
+		timing_reply(c, reply);
+	else
+		ctl_reply(c, reply);
 }
 
 /* ---- set ---- */

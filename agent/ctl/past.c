@@ -11,6 +11,7 @@
 #include "cluster/shortid.h"
 #include "ctl/rights.h"
 #include "ctl/socket.h"
+#include "ctl/timing.h"
 #include "home/history.h"
 #include "net/names.h"
 #include "net/peer.h"
@@ -95,6 +96,7 @@ void past_request(struct ctl_conn *c, const json_t *request)
 struct past_why {
 	struct ctl_conn *c;
 	bool shortened; /* the second step */
+	bool timing;
 	char id[160];
 };
 
@@ -131,6 +133,8 @@ static void past_tell(struct past_why *w, const json_t *row)
 	json_object_set(reply, "steps", json_object_get(row, "steps"));
 	/* The steps say it; the figures are not kept. */
 	json_object_set_new(reply, "expected", json_null());
+	if (w->timing)
+		timing_past(reply);
 	ctl_reply(w->c, reply);
 	free(w);
 }
@@ -187,7 +191,7 @@ static void past_ask_shortened(struct past_why *w)
 	history_ask(agent, ctl_uid(w->c), ask, past_on_why, w);
 }
 
-void past_why(struct ctl_conn *c, const char *id)
+void past_why(struct ctl_conn *c, const char *id, bool timing)
 {
 	struct past_why *w = malloc(sizeof(*w));
 	json_t *ask;
@@ -197,6 +201,7 @@ void past_why(struct ctl_conn *c, const char *id)
 		return;
 	}
 	w->c = c;
+	w->timing = timing;
 	w->shortened = false;
 	snprintf(w->id, sizeof(w->id), "%s", id);
 	ask = json_pack("{s:s,s:i}", "id", w->id, "limit", 1);

@@ -4,12 +4,13 @@
 #define AGENT_CTL_PAST_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct ctl_conn;
 
 /** `history`: a page of the tasks that the caller may see. */
 void past_request(struct ctl_conn *c, const json_t *request);
-/** Answers `why` for a task that nothing but the history knows. */
-void past_why(struct ctl_conn *c, const char *id);
+/** Answers `why` for a task that nothing but the history knows. `timing`: when its steps were is asked, too, and not known. */
+void past_why(struct ctl_conn *c, const char *id, bool timing);
 
 #endif

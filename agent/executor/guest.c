@@ -190,9 +190,11 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 	case NOTE_DIFFERS:
 		if (g->state != GUEST_STARTING || g->control || !g->comparing)
 			return -EPROTO;
+		guest_time_note(g, &n);
 		guest_on_compared(g, n.what == NOTE_SAME ? NULL : n.text);
 		return 0;
 	case NOTE_STARTED:
+		guest_time_note(g, &n);
 		g->program = n.pid;
 		g->place->claim.pid = n.pid;
 		g->place->state = RESERVE_RUNNING;
@@ -205,6 +207,7 @@ static int guest_on_note(struct guest *g, const uint8_t *payload, uint32_t lengt
 			guest_wait_home(g);
 		return 0;
 	case NOTE_ENDED:
+		guest_time_note(g, &n);
 		g->place->state = RESERVE_ENDED;
 		memory_unclaim(&g->place->claim);
 		guest_starved_look(g, (int)n.use.status);
@@ -256,6 +259,7 @@ static void guest_end_gone(void *ctx)
 		route_tell_peer(&g->route, FRAME_GONE, NULL, 0);
 		route_finish(&g->route);
 	}
+	guest_time(g, TIMING_GONE);
 	guest_killed(g);
 	g->state = GUEST_OVER;
 	guest_later(g);
@@ -389,6 +393,7 @@ static void guest_on_control(evutil_socket_t fd, short what, void *arg)
 		return;
 	if (!news.what) {
 		g->pid = news.pid;
+		guest_time(g, TIMING_LAUNCHED);
 		if (!g->comparing)
 			guest_linked(g);
 		return;
@@ -425,6 +430,7 @@ int guest_start(struct guest *g)
 	err = route_set_end(&g->route, pair[0]);
 	if (err)
 		goto close_its;
+	guest_time(g, TIMING_LAUNCH);
 	err = launch_start(agent, &g->launch, &g->caller, g->place->id, g->place->user,
 			   view_namespace(&g->view), pair[1]);
 	if (err)
@@ -471,6 +477,7 @@ static void guest_free(struct guest *g)
 	free(g->job);
 	free(g->named);
 	launch_close(&g->launch);
+	guest_time_over(g);
 	reserve_end(g->place);
 	free(g);
 }

@@ -8,6 +8,7 @@
 #define AGENT_EXECUTOR_GUEST_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,6 +17,7 @@ struct agent;
 struct h2_stream;
 struct h2_stream_ops;
 struct peer;
+struct timing;
 
 int guest_init(struct agent *agent); /**< 0 or -errno */
 /** Forgets all guests. They connect to the next agent. */
@@ -33,6 +35,11 @@ void guest_list(struct agent *agent, json_t *tasks);
  * whether this node drains, and what the tasks of the asking home use.
  */
 json_t *guest_on_ask(struct agent *agent, struct peer *from, const json_t *body, int *status);
+
+/** The steps of a guest of this ID that is here, or was among the last that were; false: it is not known. */
+bool guest_timing(const struct agent *agent, const char *id, struct timing *out);
+/** Handler of POST /v1/timing: the same for a guest of the asking home. */
+json_t *guest_on_timing(struct agent *agent, struct peer *from, const json_t *body, int *status);
 
 /** Handler of POST /v1/resume: home wants to go on with a job. 0 or an HTTP status. */
 int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,

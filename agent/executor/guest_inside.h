@@ -9,6 +9,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 #include <linux/ehsched.h>
+#include "cluster/timing.h"
 #include "executor/launch.h"
 #include "executor/reserve.h"
 #include "executor/view.h"
@@ -27,11 +28,17 @@ enum guest_state {
 };
 
 #define GUEST_STARVED 64 /* of which it is remembered */
+#define GUEST_TIMED 64 /* of those that are over, of all homes */
 
 struct guests {
 	struct guest *list;
 	char starved[GUEST_STARVED][RESERVE_ID_MAX]; /* killed because memory was short; "": none */
 	unsigned int nstarved; /* ever */
+	struct guest_timed {
+		char id[RESERVE_ID_MAX];
+		struct timing timing;
+	} timed[GUEST_TIMED]; /* those that were over last */
+	unsigned int ntimed; /* ever */
 	uint64_t kills; /* memory_kills() that were not, or are explained */
 	struct event *orphans; /* ends guests of an earlier agent that did not come back */
 	struct resume *resumes; /* guest_resume.c: streams whose guest is not here yet */
@@ -80,6 +87,13 @@ void guest_starved_begin(struct agent *agent);
 void guest_starved_look(struct guest *g, int status);
 /** The IDs of those of this home. */
 json_t *guest_starved_of(const struct agent *agent, const struct peer *home);
+
+/** This step of one that has a place is now: guest_timing.c. */
+void guest_time(struct guest *g, enum timing_step step);
+/** Its end has told when its steps were. */
+void guest_time_note(struct guest *g, const struct note *n);
+/** It is over: its steps are kept until GUEST_TIMED others are. */
+void guest_time_over(struct guest *g);
 
 /** What the home node sends before the start: guest_job.c. 0 or -errno. */
 int guest_on_start(struct guest *g, const uint8_t *payload, uint32_t length);

@@ -42,12 +42,14 @@ void guest_on_view(void *ctx, const char *trouble)
 		g->view_ino = 0;
 	if (g->settling)
 		guest_settled(g);
-	if (!trouble && g->state == GUEST_VIEWING)
+	if (!trouble && g->state == GUEST_VIEWING) {
+		guest_time(g, TIMING_VIEW);
 		guest_start_viewing(g);
-	else if (trouble && g->state <= GUEST_VIEWING)
+	} else if (trouble && g->state <= GUEST_VIEWING) {
 		guest_refuse(g, EHS_REASON_REFUSED, 0, trouble);
-	else if (trouble)
+	} else if (trouble) {
 		guest_kill(g); /* it has lost the files it uses */
+	}
 }
 
 static void guest_view_home(struct guest *g)
@@ -91,6 +93,7 @@ static void guest_claim(struct guest *g, const char *token)
 		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its reservation has expired");
 	else
 		snprintf(g->token, sizeof(g->token), "%s", token);
+	guest_time(g, TIMING_JOB_CAME);
 }
 
 /* Whether it gets a place. */

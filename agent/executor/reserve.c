@@ -370,6 +370,7 @@ static int reserve_grant(struct reserve_ask *ask)
 		return -ENOMEM;
 	if (ask->claims)
 		r->state = RESERVE_CLAIMED;
+	r->timing.us[TIMING_ADMITTED] = clock_us();
 	reserve_enter(r);
 	hierarchy_guest_seen(agent, report_id(r->id));
 	hierarchy_touch(agent);
@@ -409,6 +410,7 @@ static void reserve_on_compared(void *ctx, enum files_result result, const char 
 	struct reserve_ask *ask = ctx;
 
 	reserve_all(ask->r->from)->checking--;
+	ask->r->timing.us[TIMING_LOOKED_THERE] = clock_us();
 	reserve_decide(ask, result, trouble);
 }
 
@@ -435,6 +437,7 @@ static bool reserve_compare(struct reserve_ask *ask, json_t *program, json_t *fo
 		reserve_decide(ask, FILES_SAME, NULL);
 		return false;
 	}
+	ask->r->timing.us[TIMING_LOOK_THERE] = clock_us();
 	ask->question =
 		files_compare(agent, &q, program, folder, reserve_on_compared, ask, &trouble);
 	if (!ask->question) {
@@ -522,6 +525,7 @@ struct reserve_ask *reserve_ask(struct peer *from, const json_t *body, bool clai
 	ask->r = ask->path && ask->folder ? reserve_new(from, &q) : NULL;
 	if (!ask->r)
 		goto free_ask;
+	ask->r->timing.us[TIMING_CAME] = clock_us();
 	ask->labels = label_is_wished(&q.wish);
 	if (admit_labels(agent, &q.wish, &no) && reserve_admits(ask->r, &no))
 		return reserve_compare(ask, q.program, q.cwd) ? ask : NULL;

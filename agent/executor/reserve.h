@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "cluster/timing.h"
 #include "eh/credit.h"
 #include "executor/reserve_request.h"
 #include "net/peer.h"
@@ -48,6 +49,7 @@ struct reservation {
 	char id[RESERVE_ID_MAX], token[EHS_TOKEN_MAX + 1];
 	char *command;
 	struct memory_claim claim;
+	struct timing timing; /**< of its steps here */
 	enum view view; /**< VIEW_AUTO: the executor's files, unless a difference is found */
 };
 

@@ -138,7 +138,10 @@ static void away_tell_gone(struct away *a)
 static void away_end_gone(void *ctx)
 {
 	struct away *a = ctx;
+	struct placement *p = record_by_id(a->agent, a->id);
 
+	if (p)
+		record_time(p, TIMING_OVER);
 	if (a->placement) {
 		placement_moved(a->placement, a->route.moved);
 		if (a->started)
@@ -217,6 +220,8 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 		if (a->state != AWAY_SENT && a->state != AWAY_BROKEN)
 			return -EPROTO;
 		evtimer_del(a->timer);
+		if (a->placement && a->state == AWAY_SENT)
+			record_time(a->placement, TIMING_LINKED);
 		/* What was told last may have been lost with the stream, or an earlier agent said it. */
 		a->told_stopped = a->state == AWAY_SENT;
 		a->state = AWAY_LINKED;

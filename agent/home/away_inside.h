@@ -56,6 +56,7 @@ struct away {
 	bool told_stopped; /* the executor's end knows stopped_by_us */
 	bool tells_stopped; /* it is told when the file has it: stops.c */
 	uint64_t broken_at; /* clock_ms() */
+	uint64_t came_us; /* clock_us() when its job came; 0: an earlier agent had it */
 	int64_t began_ms; /* wall clock: when the job was sent */
 	unsigned int wait_ms; /* before the next try */
 	char token[ATTACH_TOKEN], id[ATTACH_ID];

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "home/away_inside.h"
 #include "home/learn.h"
@@ -85,6 +86,27 @@ static bool away_ask_killer(struct away *a, struct placement *p)
 	return false;
 }
 
+/* The process of a user tells what this agent does not see. */
+static void away_time_start(struct placement *p, const struct note *n)
+{
+	struct timing *t = &p->timing;
+	const uint64_t now = clock_us();
+
+	t->us[TIMING_STARTED] = now;
+	if (n->begun_us <= t->us[TIMING_JOB])
+		timing_told(t, TIMING_STUB, n->begun_us, TIMING_VERDICT, now);
+	timing_told(t, TIMING_READY, n->ready_us, TIMING_LINKED, now);
+	timing_told(t, TIMING_GO, n->go_us, TIMING_READY, now);
+	timing_told(t, TIMING_STARTED, n->started_us, TIMING_GO, now);
+}
+
+static void away_time_end(struct placement *p, const struct note *n)
+{
+	record_time(p, TIMING_ENDED);
+	timing_told(&p->timing, TIMING_EXIT, n->ended_us, TIMING_STARTED,
+		    p->timing.us[TIMING_ENDED]);
+}
+
 /* Whether its stub waits for more than that. */
 static bool away_ended(struct away *a, const struct note *n)
 {
@@ -92,6 +114,7 @@ static bool away_ended(struct away *a, const struct note *n)
 
 	if (!a->placement)
 		return false;
+	away_time_end(a->placement, n);
 	/* Before the stub ends, because its parent reads the account then. */
 	err = kernel_account(a->agent, a->pid, &n->use);
 	if (err && err != -ENOTCONN && err != -ESRCH)
@@ -132,6 +155,7 @@ int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
 	switch (n.what) {
 	case NOTE_STARTED:
 		if (a->placement && !a->started) {
+			away_time_start(a->placement, &n);
 			placement_started(a->placement, a->pid, n.pid);
 			learn_started(a->placement);
 			if (!a->placement->kernel)

@@ -15,6 +15,7 @@
 #include "cluster/versions.h"
 #include "home/away_inside.h"
 #include "home/placement.h"
+#include "home/record.h"
 #include "job/route.h"
 #include "net/link.h"
 #include "net/peer.h"
@@ -188,10 +189,12 @@ void away_send(struct away *a, struct peer *to)
 		err = away_start(a, to, json_pack("{s:s}", "token", token), view);
 	else
 		err = away_start_earlier(a, to, token, view);
-	if (!err)
+	if (!err) {
+		record_time(a->placement, TIMING_JOB_SENT);
 		away_sent(a);
-	else if (err == -ENOMEM || err == -E2BIG)
+	} else if (err == -ENOMEM || err == -E2BIG) {
 		away_refuse(a, EHS_REASON_NO_MEMORY, 0, strerror(-err));
-	else
+	} else {
 		away_refuse(a, EHS_REASON_UNREACHABLE, 0, "no connection to the node");
+	}
 }

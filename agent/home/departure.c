@@ -10,6 +10,7 @@
 #include <linux/ehsched.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "home/away_inside.h"
 #include "home/eligible.h"
@@ -87,6 +88,7 @@ static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid
 		.uid = uid,
 		.path = spec->path,
 		.argv = spec->argv,
+		.came_us = a->came_us,
 		.time_ms = automatic ? node_settings(a->agent)->time_limit : DEPARTURE_EXPLICIT_MS,
 		.view = JOB_VIEW_OF(spec->flags),
 		.send = a->job_length <= FRAME_JOB_UNPLACED ? away_place : NULL,
@@ -192,6 +194,7 @@ static void departure_send(struct away *a, const struct departure *d)
 			goto free_spec;
 		}
 		record_arguments(a->placement, spec.argv);
+		a->placement->timing.us[TIMING_JOB] = a->came_us;
 	}
 	err = departure_identify(a, &spec, &d->who);
 	if (err) {
@@ -219,6 +222,7 @@ void departure_start(struct agent *agent, const struct departure *d)
 		free(d->named);
 		return;
 	}
+	a->came_us = clock_us();
 	a->job = d->job;
 	a->job_length = d->length;
 	a->named = d->named;

@@ -15,6 +15,7 @@ static void exec_decided(void *ctx, struct placement *p, struct peer *to, const 
 {
 	if (!to)
 		learn_stays(p);
+	record_time(p, TIMING_VERDICT);
 	kernel_verdict(ctx, placement_cookie(p), to, reason);
 }
 

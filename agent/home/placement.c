@@ -206,6 +206,7 @@ void placement_answered(struct placement *p, int status, const json_t *reply)
 	const json_t *labels = json_object_get(reply, "labels");
 	json_int_t lease = json_integer_value(json_object_get(reply, "lease"));
 
+	record_time(p, TIMING_ANSWERED);
 	if (status == 200 && p->to)
 		fit_learn(p, p->to, labels);
 	if (p->phase != PLACEMENT_OPEN) {
@@ -273,6 +274,8 @@ static void placement_reserve(struct placement *p)
 		placement_stay(p, EHS_REASON_NO_MEMORY, NULL);
 		return;
 	}
+	record_time(p, TIMING_SENT);
+	p->timing.us[TIMING_ANSWERED] = 0; /* that was another node's */
 	record_hold(p);
 	if (p->send && p->to->protocol >= VERSIONS_START)
 		err = p->send(p->ctx, p, p->to, body);
@@ -308,6 +311,7 @@ static void placement_on_files(void *ctx, const struct files_identity *identity,
 	struct placement *p = ctx;
 
 	p->question = NULL;
+	record_time(p, TIMING_LOOKED);
 	if (!identity) {
 		placement_stay(p, EHS_REASON_FILES_DIFFER, trouble);
 	} else if (placement_may_leave(p, identity)) {
@@ -324,6 +328,7 @@ static bool placement_look(struct placement *p)
 	const struct look_question q = { .uid = p->uid, .pid = p->pid, .path = p->path };
 	const char *trouble;
 
+	record_time(p, TIMING_LOOK);
 	p->question = files_identify(p->agent, &q, placement_on_files, p, &trouble);
 	if (p->question)
 		record_hold(p);
@@ -378,6 +383,10 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		record_arguments(p, task->argv);
 	limit.tv_sec = p->time_ms / 1000;
 	limit.tv_usec = p->time_ms % 1000 * 1000;
+	if (p->kernel)
+		record_time(p, TIMING_ASKED);
+	else
+		p->timing.us[TIMING_JOB] = task->came_us;
 	p->decided = decided;
 	p->send = task->send;
 	p->ctx = ctx;

@@ -85,6 +85,7 @@ static void seek_on_answer(void *ctx, const struct ask_answer *answer)
 		record_step(p, "the controller chose %s", peer_host(answer->to));
 		seek_note_way(p, answer->to);
 		p->to = answer->to;
+		record_time(p, TIMING_FOUND);
 		placement_ready(p);
 	}
 	record_release(p);
@@ -159,6 +160,7 @@ static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *c
 			p->credit = *credit;
 			p->by_credit = true;
 			p->to = to;
+			record_time(p, TIMING_FOUND);
 			placement_ready(p);
 		} else {
 			seek_at_home(p, credit);
@@ -194,6 +196,7 @@ static void seek_other(struct placement *p)
 
 void placement_seek(struct placement *p)
 {
+	record_time(p, TIMING_SEEK);
 	if (!credits_on(p->agent)) {
 		seek_ask(p);
 		return;

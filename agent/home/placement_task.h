@@ -31,6 +31,7 @@ struct placement_task {
 	uint64_t cgroup_id;
 	const struct eligible_who
 		*who; /* by whom it is asked whether it may leave; NULL: the module has said so */
+	uint64_t came_us; /* clock_us() when its job came; 0: it is not here */
 	unsigned int time_ms; /* time limit of the answer */
 	placement_send_fn
 		send; /* NULL: the job is not here, or too large to be sent before it has a place */

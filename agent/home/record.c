@@ -38,6 +38,11 @@ void record_step(struct placement *p, const char *format, ...)
 	va_end(args);
 }
 
+void record_time(struct placement *p, enum timing_step step)
+{
+	p->timing.us[step] = clock_us();
+}
+
 /* Sets the program's name for people. */
 static void record_name(struct placement *p)
 {

@@ -11,6 +11,7 @@
 #include <linux/ehsched.h>
 #include <uthash.h>
 #include "base/agent.h"
+#include "cluster/timing.h"
 #include "cost/cost.h"
 #include "eh/credit.h"
 #include "eh/eh.h"
@@ -86,6 +87,7 @@ struct placement {
 	uint64_t takes; /* bytes of memory that it is expected to take; 0: not known */
 	bool is_expected;
 	struct cost_expected expected;
+	struct timing timing; /* of its steps here */
 	unsigned int nsteps;
 	struct record_step steps[RECORD_STEPS];
 };
@@ -101,6 +103,8 @@ struct placement *record_adopt(struct agent *agent, const struct attach *who, st
 			       pid_t pid, uid_t uid);
 /** Keeps arguments, of which the first is the program's name, if the configuration says so. */
 void record_arguments(struct placement *p, const char *const *argv);
+/** This step is now. */
+void record_time(struct placement *p, enum timing_step step);
 void record_stopped(struct placement *p, bool stopped);
 /** The connection between its two ends broke, or there is one again. */
 void record_broken(struct placement *p, bool broken);

@@ -122,10 +122,10 @@ static uint8_t *main_receive_frame(enum frame_type *type, uint32_t *length)
 }
 
 /* Tells the agent whether the files are those of home. 0, or -errno: it is not to go on. */
-static int main_compare(const uint8_t *list, uint32_t length)
+static int main_compare(const uint8_t *list, uint32_t length, bool tells)
 {
 	uint8_t frame[FRAME_HEADER + ATTACH_SIZE];
-	struct note n = { .what = NOTE_SAME };
+	struct note n = { .what = NOTE_SAME, .timed = tells };
 	const char *path = "";
 	int err = names_compare(list, length, &path);
 	size_t size;
@@ -136,6 +136,7 @@ static int main_compare(const uint8_t *list, uint32_t length)
 		n.what = NOTE_DIFFERS;
 		snprintf(n.text, sizeof(n.text), "%s", path);
 	}
+	n.ended_us = calls_us();
 	size = note_encode(&n, frame + FRAME_HEADER);
 	frame_header(frame, FRAME_NOTE, size);
 	size += FRAME_HEADER;
@@ -145,14 +146,14 @@ static int main_compare(const uint8_t *list, uint32_t length)
 }
 
 /* The job, and before it the files that its arguments name, if there are any to compare. */
-static uint8_t *main_receive_job(uint32_t *length)
+static uint8_t *main_receive_job(uint32_t *length, bool tells)
 {
 	enum frame_type type;
 	uint8_t *frame = main_receive_frame(&type, length);
 	int err;
 
 	if (frame && type == FRAME_NAMED) {
-		err = main_compare(frame, *length);
+		err = main_compare(frame, *length, tells);
 		munmap(frame, *length);
 		frame = err ? NULL : main_receive_frame(&type, length);
 	}
@@ -226,10 +227,12 @@ static int main_begin(struct guest *g, const struct launch_start *asked)
 	clock_gettime(CLOCK_REALTIME, &t);
 	connection_init(g);
 	g->program.resume_at = SESSION_NEVER;
+	g->session.note.begun_us = calls_us();
 	g->session.who.started_ms = t.tv_sec * 1000ull + t.tv_nsec / 1000000;
 	flow_init(g);
 	pty_init(g);
-	s->job = main_receive_job(&s->length);
+	g->session.tells = asked && asked->flags & LAUNCH_TELLS;
+	s->job = main_receive_job(&s->length, g->session.tells);
 	if (!s->job)
 		return -EPIPE;
 	err = job_decode(&s->spec, s->job, s->length);

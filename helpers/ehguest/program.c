@@ -202,6 +202,7 @@ void program_go(struct guest *g)
 	/* It is refused. */
 	if (p->trouble)
 		return;
+	g->session.note.go_us = calls_us();
 	pid = program_clone(&c);
 	if (pid < 0) {
 		program_give_up(p, errno, "cannot start a process for it");
@@ -214,6 +215,7 @@ void program_go(struct guest *g)
 	} else {
 		p->group = pid;
 		p->executed = true;
+		g->session.note.started_us = calls_us();
 	}
 	p->pid = p->group;
 	/* Nobody is kept from unmounting it. */
@@ -248,6 +250,7 @@ void program_step(struct guest *g)
 	} else if (p->prepared && state == JOB_PREPARING) {
 		real_say(g);
 		guest_say(g, &ready);
+		g->session.note.ready_us = calls_us();
 	} else if (p->executed && state == JOB_COMMITTED) {
 		program_started(g);
 	}
@@ -269,6 +272,7 @@ static void program_ended(struct guest *g, int status, const struct rusage *u)
 	g->program.stopped = false;
 	if (g->session.end.state != JOB_RUNNING)
 		return;
+	g->session.note.ended_us = calls_us();
 	g->session.note.use = (struct frame_exit){
 		.status = (unsigned int)status,
 		.user_us = program_us(&u->ru_utime),

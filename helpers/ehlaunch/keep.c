@@ -107,7 +107,8 @@ static int keep_attach(const struct keeping *k)
 	};
 	uint8_t frame[FRAME_HEADER + ATTACH_SIZE];
 	ssize_t n;
-	int fd = hop_again();
+	bool earlier;
+	int fd = hop_again(&earlier);
 
 	if (fd < 0)
 		return -1;

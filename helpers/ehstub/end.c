@@ -24,6 +24,7 @@
 static void end_on_started(struct stub *s, const struct job_message *m)
 {
 	s->session.note.pid = s->session.who.pid = m->pid;
+	s->session.note.started_us = calls_us();
 	session_note(&s->session, NOTE_STARTED);
 	source_open(s);
 	sink_open(s);
@@ -105,6 +106,7 @@ static int end_on_message(void *ctx, const struct job_message *m)
 	switch (m->what) {
 	case JOB_READY:
 		s->ready = true;
+		s->session.note.ready_us = calls_us();
 		return 0;
 	case JOB_STARTED:
 		end_on_started(s, m);

@@ -30,6 +30,7 @@ static void exit_enter(struct stub *s, enum phase phase, int64_t until)
 void exit_begin(struct stub *s, const struct job_message *m)
 {
 	s->use = s->session.note.use = m->exit.use;
+	s->session.note.ended_us = calls_us();
 	s->more = m->exit.more;
 	s->stop = 0;
 	for (uint32_t i = 0; i < s->nsinks; i++)

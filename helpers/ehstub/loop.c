@@ -32,6 +32,7 @@ static void loop_go(struct stub *s)
 		give_up(s, "agent of this node", p[0].revents ? EINTR : ECONNRESET);
 	if (!end_say(s, &go))
 		return;
+	s->session.note.go_us = calls_us();
 	close(s->ending);
 	s->ending = -1;
 	/* Whoever is connected may take his time to execute it. */

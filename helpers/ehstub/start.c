@@ -284,6 +284,7 @@ int stub_start(int argc, char **argv)
 	char *mark;
 
 	start_init(s);
+	s->session.note.begun_us = calls_us();
 	s->all = argv;
 	argv = argc ? start_options(s, argv) : NULL;
 	if (!argv) {

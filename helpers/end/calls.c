@@ -21,6 +21,14 @@ int64_t calls_now(void)
 	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
 }
 
+uint64_t calls_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000ull + t.tv_nsec / 1000;
+}
+
 uint64_t calls_mask(uint64_t set)
 {
 	uint64_t old = 0;

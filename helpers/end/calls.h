@@ -14,6 +14,8 @@
 
 /** Milliseconds of a clock that stands still while the host sleeps. */
 int64_t calls_now(void);
+/** The same clock in microseconds. */
+uint64_t calls_us(void);
 /** Sets the blocked signals and returns the former ones. */
 uint64_t calls_mask(uint64_t set);
 /** A non-blocking descriptor of these signals, or -1. */

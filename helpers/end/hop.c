@@ -50,18 +50,20 @@ static int hop_reach_known(int fd)
 	return err;
 }
 
-static int hop_reach(int fd, bool again)
+/* `earlier`: NULL on the first connection. */
+static int hop_reach(int fd, bool *earlier)
 {
 	const uid_t owner = hop_knows ? hop_owner : agent_owner();
 	struct ucred who;
 	int err = hop_knows ? hop_reach_known(fd) : agent_connect(fd, owner, &who);
 
-	if (again && (err == -ENOENT || err == -ECONNREFUSED))
-		err = agent_connect_earlier(fd, owner);
-	return err;
+	if (!earlier)
+		return err;
+	*earlier = err == -ENOENT || err == -ECONNREFUSED;
+	return *earlier ? agent_connect_earlier(fd, owner) : err;
 }
 
-static int hop_socket(bool again)
+static int hop_socket(bool *earlier)
 {
 	int low, fd, err;
 
@@ -77,7 +79,7 @@ static int hop_socket(bool again)
 			return err;
 	}
 	/* Not blocking: an agent that is stuck, with a full queue, would hold us forever. */
-	err = hop_reach(fd, again);
+	err = hop_reach(fd, earlier);
 	if (err) {
 		close(fd);
 		return err;
@@ -88,12 +90,12 @@ static int hop_socket(bool again)
 
 int hop_connect(void)
 {
-	return hop_socket(false);
+	return hop_socket(NULL);
 }
 
-int hop_again(void)
+int hop_again(bool *earlier)
 {
-	return hop_socket(true);
+	return hop_socket(earlier);
 }
 
 void hop_open(struct hop *h, int socket)
@@ -113,7 +115,7 @@ void hop_close(struct hop *h)
 int hop_attach(struct hop *h, struct attach *a, const struct attached *told)
 {
 	uint8_t payload[ATTACH_SIZE];
-	int fd = hop_again();
+	int fd = hop_again(&h->earlier);
 
 	if (fd < 0)
 		return fd;

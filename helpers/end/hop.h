@@ -25,6 +25,7 @@ struct hop {
 	size_t at, have; /**< part of `in` that was not taken yet */
 	size_t from, to; /**< part of `out` that is to be written */
 	bool asked; /**< the socket was read since the last event */
+	bool earlier; /**< after hop_attach(): the agent is of an earlier version */
 	bool ended; /**< a NUL stands at in[at], instead of `next` */
 	uint8_t next;
 	uint8_t in[HOP_ROOM + 1], out[HOP_ROOM];
@@ -38,8 +39,8 @@ void hop_know(void);
  *  moment. */
 int hop_connect(void);
 /** As hop_connect(), for what an agent knows already: that may be one of before, where
- *  agent_address_earlier() says. */
-int hop_again(void);
+ *  agent_address_earlier() says: then *earlier is set. */
+int hop_again(bool *earlier);
 /** Connects to the agent again: queues FRAME_ATTACH with `a`, of which token, ID and other node are
  *  filled in here, as an earlier agent has told them. 0, or -errno as of hop_again(). */
 int hop_attach(struct hop *h, struct attach *a, const struct attached *told);

@@ -14,6 +14,8 @@ void session_init(struct session *s, enum job_role role, uint8_t *memory, int64_
 	s->ctx = ctx;
 	s->spare_at = SESSION_NEVER;
 	s->who.executor = role == JOB_EXECUTOR;
+	/* Where a stub finds its first agent none of an earlier version listens. */
+	s->tells = role == JOB_HOME;
 	hop_open(&s->hop, -1);
 	job_end_init(&s->end, role, memory, calls_now(), start_ms, limit_ms, &ops->end, ctx);
 }
@@ -54,6 +56,7 @@ bool session_again(struct session *s)
 		hop_pause(&s->hop, now);
 		return false;
 	}
+	s->tells = !s->hop.earlier;
 	return true;
 }
 
@@ -136,6 +139,7 @@ static void session_put_notes(struct session *s)
 		if (!(s->notes >> what & 1))
 			continue;
 		s->note.what = what;
+		s->note.timed = s->tells;
 		if (!hop_put(&s->hop, FRAME_NOTE, payload, note_encode(&s->note, payload)))
 			return;
 		s->notes &= ~(1u << what);

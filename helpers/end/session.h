@@ -34,6 +34,7 @@ struct session {
 	struct attached attached; /**< as the agent said last */
 	bool known; /**< `attached` is valid */
 	bool routed; /**< the agent has answered on this connection */
+	bool tells; /**< the agent takes times */
 	bool blocked; /**< the socket takes no more bytes now */
 	uint32_t notes; /**< bit n: enum note_what n is to be told */
 	struct note note; /**< what they say beside that */

@@ -97,6 +97,32 @@ int attached_decode(struct attached *a, const uint8_t *in, size_t length)
 	return decoded(&c);
 }
 
+static void put_times(struct cursor_out *o, const struct note *n)
+{
+	if (n->timed && n->what == NOTE_STARTED) {
+		cursor_put_u64(o, n->begun_us);
+		cursor_put_u64(o, n->ready_us);
+		cursor_put_u64(o, n->go_us);
+		cursor_put_u64(o, n->started_us);
+	} else if (n->timed && (n->what == NOTE_ENDED || n->what == NOTE_SAME)) {
+		cursor_put_u64(o, n->ended_us);
+	}
+}
+
+static void get_times(struct cursor *c, struct note *n)
+{
+	n->timed = cursor_left(c) &&
+		   (n->what == NOTE_STARTED || n->what == NOTE_ENDED || n->what == NOTE_SAME);
+	if (n->timed && n->what == NOTE_STARTED) {
+		n->begun_us = cursor_u64(c);
+		n->ready_us = cursor_u64(c);
+		n->go_us = cursor_u64(c);
+		n->started_us = cursor_u64(c);
+	} else if (n->timed) {
+		n->ended_us = cursor_u64(c);
+	}
+}
+
 size_t note_encode(const struct note *n, uint8_t *out)
 {
 	struct cursor_out o = { out };
@@ -112,6 +138,7 @@ size_t note_encode(const struct note *n, uint8_t *out)
 	} else if (n->what == NOTE_DIFFERS) {
 		cursor_put_string(&o, n->text);
 	}
+	put_times(&o, n);
 	return o.at - out;
 }
 
@@ -135,6 +162,7 @@ int note_decode(struct note *n, const uint8_t *in, size_t length)
 	}
 	if (!n->what || n->what >= NOTE_WHATS)
 		cursor_fail(&c);
+	get_times(&c, n);
 	return decoded(&c);
 }
 

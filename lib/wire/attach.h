@@ -69,6 +69,13 @@ struct note {
 	struct frame_exit use; /**< NOTE_ENDED */
 	uint32_t reason; /**< NOTE_STAYS: enum ehs_reason, and what the executor said, perhaps "" */
 	char text[NOTE_TEXT]; /**< cut, if it is longer */
+	/** It has times. Agents of before version 6 of requests to ehlaunch take none. */
+	bool timed;
+	/** NOTE_STARTED: when this end began, READY and GO were said or came, and the program was
+	 *  executed, or that was told; microseconds of the monotonic clock. 0: not known. */
+	uint64_t begun_us, ready_us, go_us, started_us;
+	/** NOTE_ENDED: when the program had ended, or that was told; NOTE_SAME: when that was known */
+	uint64_t ended_us;
 };
 
 /** FRAME_KEPT: who keeps a side of a view tells a new agent which one. */

@@ -18,7 +18,7 @@
  * Of requests. A struct of a request or an answer never changes within a version, except that an
  * answer may become longer: a program that knows less of it takes the beginning.
  */
-#define LAUNCH_VERSION 5u
+#define LAUNCH_VERSION 6u
 #define LAUNCH_OLDEST 5u /**< that ehlaunch still takes, and agents still send */
 #define LAUNCH_PATH "/run/ehsched/launch" /**< where the ehlaunch of a host listens */
 #define LAUNCH_TEXT 160
@@ -57,7 +57,8 @@ enum launch_start_fd {
 /** launch_start.flags */
 #define LAUNCH_VIEW 2u /**< enter this mount namespace */
 #define LAUNCH_NO_NEW_PRIVS 4u
-#define LAUNCH_FLAGS 6u /**< all of them */
+#define LAUNCH_TELLS 8u /**< since version 6: its agent takes what it tells of times */
+#define LAUNCH_FLAGS 14u /**< all of them */
 
 /**
  * What home says of a task. It is a wish: ehlaunch decides what the process gets of it, by what is

@@ -23,6 +23,12 @@ seq 1000 | ehctl run --all -- bash -c 'for i in 1 2 3 4 5; do
 ok "all tasks of pipelines" 'count where; ehctl status'
 is "with what they do" "$(xargs <out | sed 's/n[12]$/n/')" "100 100 100 100 100 n"
 
+# what happened in which order, as both agents and both ends tell it
+id=$(ehctl run --all -- bash -c '/bin/true /usr/bin/env & echo $!; wait')
+steps=" asked look sent came admitted answered verdict stub job job-sent job-came launch ready-said ready go go-came executed exited exit ended"
+timed() { ehctl why --timing "$id" --json | grep -o '"step": *"[^"]*"' | cut -d'"' -f4 | grep -xF "$(xargs -n 1 <<<"$steps")" | sed 's/^/ /' | tr -d '\n'; }
+is "the steps of one that the module has placed" "$(timed)" "$steps"
+
 # what stays has its reason
 rm -f where up
 ehctl run --all -- python3 -c "

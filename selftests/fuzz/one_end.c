@@ -36,6 +36,11 @@ int64_t calls_now(void)
 	return world.now;
 }
 
+uint64_t calls_us(void)
+{
+	return calls_now() * 1000;
+}
+
 uint64_t calls_mask(uint64_t set)
 {
 	return 0;

@@ -19,6 +19,11 @@ int launcher_init(struct agent *agent)
 	return 0;
 }
 
+bool launcher_tells(const struct agent *agent)
+{
+	return true;
+}
+
 void launcher_reload(struct agent *agent, const struct config *old)
 {
 }

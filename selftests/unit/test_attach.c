@@ -37,16 +37,23 @@ static int decode_any(int kind, const uint8_t *bytes, size_t n)
 }
 
 /* Not shorter, in memory of just that size; what is behind it a newer version has added. */
-static void only_whole(int kind, const uint8_t *bytes, size_t size)
+/* `earlier`: bytes of an earlier version; `size`: there was none. */
+static void only_whole_or(int kind, const uint8_t *bytes, size_t size, size_t earlier)
 {
 	for (size_t n = 0; n <= size + 9; n++) {
 		uint8_t *cut = calloc(1, n + !n);
 
 		assert_non_null(cut);
 		memcpy(cut, bytes, n < size ? n : size);
-		assert_int_equal(decode_any(kind, cut, n), n >= size ? 0 : -EBADMSG);
+		assert_int_equal(decode_any(kind, cut, n),
+				 n >= size || n == earlier ? 0 : -EBADMSG);
 		free(cut);
 	}
+}
+
+static void only_whole(int kind, const uint8_t *bytes, size_t size)
+{
+	only_whole_or(kind, bytes, size, size);
 }
 
 static void test_attach(void **state)
@@ -141,24 +148,32 @@ static void test_attach_long(void **state)
 
 static void test_note(void **state)
 {
-	uint8_t bytes[ATTACH_SIZE];
+	uint8_t bytes[ATTACH_SIZE], untimed[ATTACH_SIZE];
 
-	assert_true(5 + FRAME_EXIT_SIZE <= frame_limit(FRAME_NOTE));
+	assert_true(5 + FRAME_EXIT_SIZE + 8 <= frame_limit(FRAME_NOTE));
 	for (unsigned int what = 0; what < 256; what++) {
 		bool valid = what && what < NOTE_WHATS;
 		bool said = what == NOTE_STAYS || what == NOTE_DIFFERS;
+		bool over = what == NOTE_ENDED || what == NOTE_SAME;
 		struct note n = { .what = what,
 				  .pid = 0x12345678,
 				  .use = { 0x2a00, 1, 2, 3, 4, 5, 6, 7 },
 				  .reason = 9,
-				  .text = "why" },
+				  .text = "why",
+				  .timed = true,
+				  .begun_us = 11,
+				  .ready_us = 12,
+				  .go_us = 13,
+				  .started_us = 1ull << 60,
+				  .ended_us = 14 },
 			    back;
 		size_t size = note_encode(&n, bytes);
+		size_t times = what == NOTE_STARTED ? 4 * 8 : over ? 8 : 0;
 
-		assert_int_equal(size, what == NOTE_ENDED     ? 5 + FRAME_EXIT_SIZE
-				       : what == NOTE_STAYS   ? 5 + 4 + sizeof("why")
-				       : what == NOTE_DIFFERS ? 5 + sizeof("why")
-							      : 5);
+		assert_int_equal(size - times, what == NOTE_ENDED     ? 5 + FRAME_EXIT_SIZE
+					       : what == NOTE_STAYS   ? 5 + 4 + sizeof("why")
+					       : what == NOTE_DIFFERS ? 5 + sizeof("why")
+								      : 5);
 		assert_int_equal(note_decode(&back, bytes, size), valid ? 0 : -EBADMSG);
 		if (!valid)
 			continue;
@@ -168,7 +183,19 @@ static void test_note(void **state)
 			assert_memory_equal(&back.use, &n.use, sizeof(n.use));
 		assert_int_equal(back.reason, what == NOTE_STAYS ? 9 : 0);
 		assert_string_equal(back.text, said ? "why" : "");
-		only_whole(2, bytes, size);
+		assert_int_equal(back.begun_us, what == NOTE_STARTED ? 11 : 0);
+		assert_int_equal(back.ready_us, what == NOTE_STARTED ? 12 : 0);
+		assert_int_equal(back.go_us, what == NOTE_STARTED ? 13 : 0);
+		assert_int_equal(back.started_us, what == NOTE_STARTED ? 1ull << 60 : 0);
+		assert_int_equal(back.ended_us, over ? 14 : 0);
+		/* an end of an earlier version does not say when, nor one whose agent does not take it */
+		only_whole_or(2, bytes, size, size - times);
+		assert_int_equal(back.timed, times != 0);
+		assert_int_equal(note_decode(&back, bytes, size - times), 0);
+		assert_false(back.timed);
+		n.timed = false;
+		assert_int_equal(note_encode(&n, untimed), size - times);
+		assert_memory_equal(untimed, bytes, size - times);
 		/* a status that no task ends with */
 		if (what != NOTE_ENDED)
 			continue;

@@ -266,14 +266,32 @@ static pid_t earlier_in_view(void)
 	return listen_earlier();
 }
 
-/* What has begun already comes back to an agent of before, and to nobody else by that name. */
+static int again_here(void)
+{
+	bool earlier = true;
+	int fd = hop_again(&earlier);
+
+	failed_unless(fd < 0 || !earlier);
+	return fd;
+}
+
+static int again_earlier(void)
+{
+	bool earlier = false;
+	int fd = hop_again(&earlier);
+
+	failed_unless(earlier);
+	return fd;
+}
+
+/* What has begun already comes back to an agent of before, knows that it is one, and to nobody else by that name. */
 static void test_earlier(void **state)
 {
-	assert_int_equal(played_by(hop_again, earlier_of_owner), 0);
-	assert_int_equal(played_by(hop_again, earlier_of_other), EPERM);
-	assert_int_equal(played_by(hop_again, earlier_in_view), 0);
-	assert_int_equal(played_by(hop_again, its_folder), 0);
-	assert_int_equal(played_by(hop_again, nobody), ECONNREFUSED);
+	assert_int_equal(played_by(again_earlier, earlier_of_owner), 0);
+	assert_int_equal(played_by(again_earlier, earlier_of_other), EPERM);
+	assert_int_equal(played_by(again_earlier, earlier_in_view), 0);
+	assert_int_equal(played_by(again_here, its_folder), 0);
+	assert_int_equal(played_by(again_earlier, nobody), ECONNREFUSED);
 	assert_int_equal(played(earlier_of_owner), ECONNREFUSED);
 }
 

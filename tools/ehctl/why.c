@@ -2,26 +2,80 @@
 #include "ehctl.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "client.h"
+#include "tools/common/table.h"
+
+static void why_print_steps(const json_t *reply)
+{
+	const json_t *step;
+	size_t i;
+
+	json_array_foreach((json_t *)json_object_get(reply, "steps"), i, step)
+		printf("  %8s ms  %s\n", decimal_of(step, "at_ms"), text_of(step, "what"));
+}
+
+/* An agent of an earlier version says nothing of it. */
+static void why_print_timing(const json_t *timing)
+{
+	const json_t *steps = json_object_get(timing, "steps"), *step;
+	const json_t *within = json_object_get(timing, "within_us");
+	struct table *t;
+	size_t i;
+
+	if (json_array_size(steps)) {
+		t = table_new("US", "+US", "HOST", "PROCESS", "STEP", NULL);
+		table_column(t, 0, TABLE_RIGHT);
+		table_column(t, 1, TABLE_RIGHT);
+		json_array_foreach((json_t *)steps, i, step)
+			table_row(t, integer_of(step, "at_us"), integer_of(step, "after_us"),
+				  client_host(step, "node"), text_of(step, "process"),
+				  text_of(step, "what"), NULL);
+		table_print(t);
+	}
+	if (json_is_integer(within))
+		printf("The executor's clock is not home's: its steps may be wrong by %" JSON_INTEGER_FORMAT
+		       " us,\nall by the same.\n",
+		       json_integer_value(within));
+	if (!timing)
+		printf("The agent is of an earlier version, and does not say when the steps were.\n");
+	else if (json_is_string(json_object_get(timing, "missing")))
+		printf("Not shown: %s.\n", text_of(timing, "missing"));
+}
 
 static int run(int argc, char **argv, bool json)
 {
-	json_t *reply, *step;
-	size_t i;
+	bool timing = false;
+	const char *id = NULL;
+	json_t *reply, *ask;
 	int code;
 
-	if (argc != 2)
-		return bad_usage(argc < 2 ? "an ID is required" : "one ID at a time");
-	reply = client_ask_text(json_pack("{s:s, s:s}", "command", "why", "id", argv[1]), json,
-				&code);
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--timing"))
+			timing = true;
+		else if (argv[i][0] == '-')
+			return bad_argument(argv[i]);
+		else if (id)
+			return bad_usage("one ID at a time");
+		else
+			id = argv[i];
+	}
+	if (!id)
+		return bad_usage("an ID is required");
+	ask = json_pack("{s:s, s:s}", "command", "why", "id", id);
+	if (timing)
+		json_object_set_new(ask, "timing", json_true());
+	reply = client_ask_text(ask, json, &code);
 	if (!reply)
 		return code;
 	printf("%s (%s)\n  home %s, executor %s\n  %s: %s\n", text_of(reply, "id"),
 	       text_of(reply, "command"), client_host(reply, "home"),
 	       client_host(reply, "executor"), text_of(reply, "reason"), text_of(reply, "text"));
-	json_array_foreach(json_object_get(reply, "steps"), i, step)
-		printf("  %8s ms  %s\n", decimal_of(step, "at_ms"), text_of(step, "what"));
+	if (timing)
+		why_print_timing(json_object_get(reply, "timing"));
+	else
+		why_print_steps(reply);
 	/* Only the history says so. */
 	if (json_is_string(json_object_get(reply, "ended")))
 		printf("  from %s to %s\n", text_of(reply, "started"), text_of(reply, "ended"));
@@ -31,9 +85,10 @@ static int run(int argc, char **argv, bool json)
 
 const struct command why_command = {
 	.name = "why",
-	.arguments = "ID [--json]",
+	.arguments = "[--timing] ID [--json]",
 	.help = "explain why a task runs where it runs\n\n"
 		"ID is an ID that `ehctl tasks` or `ehctl history` lists, or the process ID\n"
-		"of one of the last 1024 placements.",
+		"of one of the last 1024 placements.\n"
+		"--timing   when each step of it was, in microseconds, here and on its executor",
 	.run = run,
 };
