@@ -4,9 +4,9 @@
 their way. It exits with 0, and no sanitizer reports anything, where it was built with them (make SAN=1, make
 check-sanitize)."""
 
-import os, signal, subprocess, sys
+import json, os, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import Cluster, STUB
+from cluster import EHCTL, Cluster, STUB
 from ktap import done, ok
 from wait import WAIT, until
 
@@ -28,6 +28,16 @@ def away():
         return {t["pid"]: t for t in c.ask(0, {"command": "tasks"})["tasks"]}
     except OSError:     # its agent is not here yet
         return {}
+
+
+def why(p):
+    """What was done to find a place."""
+    r = c.ehctl(0, "why", "--timing", str(p.pid), "--json")
+    return json.loads(r.stdout)["timing"]["steps"] if r.returncode == 0 else []
+
+
+def sent(p):
+    return "sent" in [step["step"] for step in why(p)]
 
 
 class Work:
@@ -86,6 +96,20 @@ for apart, parts in (True, [("home", [0]), ("the executor", [1])]), (False, [("b
         ok(f"{what}: a task that reads goes on", work.reading.stdout.read() == b"second\n" and work.reading.wait(WAIT) == 0)
         work.end()
         ok(f"{what}: nothing is left", until(lambda: c.all_up(range(3)) and not away()) and not c.reports(), c.reports())
+    # A node that was asked for a place, and has not answered.
+    asked = []
+    for i in 1, 2:
+        c.agents[i].send_signal(signal.SIGSTOP)
+    with c.net.enter(0):
+        for _ in range(4):
+            asked.append(subprocess.Popen([EHCTL, "exec", "--auto", "--all", "--", "/bin/true"], stdin=NULL))
+    ok("nodes are asked", until(lambda: all(sent(p) for p in asked)), [why(p) for p in asked])
+    code = c.end(0)
+    ok("an agent that has asked a node ends with 0", code == 0 and not c.reports(), (code, c.log(0)[-2000:], c.reports()))
+    ok("what it has asked for runs here", [p.wait(WAIT) for p in asked] == [0] * len(asked), [p.returncode for p in asked])
+    for i in 1, 2:
+        c.agents[i].send_signal(signal.SIGCONT)
+    c.start(0)
     codes = [c.end(i) for i in range(3)]
     ok("all end with 0", codes == [0, 0, 0], codes)
     ok("no report of a sanitizer", not c.reports(), c.reports())
