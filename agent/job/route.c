@@ -128,24 +128,20 @@ static void route_end_gone(struct route *r)
 	r->ops->end_gone(r->ctx);
 }
 
-/* What was written frees room for the stream. */
-static int route_write(struct route *r)
+/* What was written frees room for the stream. One that has gone is told by reading, after its last words. */
+static void route_write(struct route *r)
 {
 	if (evbuffer_get_length(r->to_end) && evbuffer_write(r->to_end, r->socket) < 0 &&
 	    errno != EAGAIN && errno != EINTR)
-		return -EPIPE;
+		evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
 	route_consume(r);
 	if (evbuffer_get_length(r->to_end))
 		event_add(r->writable, NULL);
-	return 0;
 }
 
 static void route_on_writable(evutil_socket_t fd, short what, void *arg)
 {
-	struct route *r = arg;
-
-	if (route_write(r))
-		route_end_gone(r);
+	route_write(arg);
 }
 
 /* All of it or nothing. evbuffer_remove_buffer() loses bytes without a word when memory is short. */
@@ -425,7 +421,9 @@ int route_tell_end(struct route *r, enum frame_type type, const void *payload, u
 	if (r->socket < 0)
 		return -EPIPE;
 	err = route_queue(r->to_end, type, payload, length);
-	return err || r->taking ? err : route_write(r);
+	if (!err && !r->taking)
+		route_write(r);
+	return err;
 }
 
 int route_tell_peer_later(struct route *r, enum frame_type type, const void *payload,

@@ -2,6 +2,7 @@
 /* A route between the socket of an end and a stream, which this plays: whole frames, in order, bounded. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -477,6 +478,33 @@ static void test_end_gone_full(void **state)
 	}
 }
 
+/* What an end has said before it went is taken, also if it is written to first. */
+static void test_last_words(void **state)
+{
+	uint8_t payload[1000] = { 0 }, note[20];
+	size_t n = other_make(note, FRAME_NOTE);
+
+	for (int waits = 0; waits < 2; waits++) {
+		struct both *b = both_new();
+
+		/* More than it reads: the rest waits until it can be written. */
+		for (int i = 0; waits && i < 300; i++)
+			assert_int_equal(
+				route_tell_end(&b->route, FRAME_ATTACHED, payload, sizeof(payload)),
+				0);
+		assert_int_equal(send(b->end, note, n, 0), n);
+		close(b->end);
+		b->end = -1;
+		assert_int_equal(
+			route_tell_end(&b->route, FRAME_ATTACHED, payload, sizeof(payload)), 0);
+		assert_int_equal(b->ends_gone, 0);
+		turn(b);
+		assert_int_equal(b->notes, 1);
+		assert_int_equal(b->ends_gone, 1);
+		both_free(b);
+	}
+}
+
 /* An end that asks and never reads is cut off. */
 static void test_deaf(void **state)
 {
@@ -599,10 +627,11 @@ int main(void)
 		cmocka_unit_test(test_broken),	      cmocka_unit_test(test_hand_over),
 		cmocka_unit_test(test_end_gone),      cmocka_unit_test(test_deaf),
 		cmocka_unit_test(test_scarce_out),    cmocka_unit_test(test_scarce_in),
-		cmocka_unit_test(test_end_gone_full),
+		cmocka_unit_test(test_end_gone_full), cmocka_unit_test(test_last_words),
 	};
 
 	random_begin();
+	signal(SIGPIPE, SIG_IGN); /* as in an agent */
 	event_set_mem_functions(scarce_malloc, scarce_realloc, free);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
