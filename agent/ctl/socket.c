@@ -51,6 +51,8 @@ struct ctl_conn {
 	uint32_t length;
 	uint8_t *payload;
 	uint8_t *named; /* payload of FRAME_NAMED; FRAME_JOB must follow. NULL: none */
+	bool has_seen; /* FRAME_SEEN has come; FRAME_JOB must follow */
+	struct seen seen;
 	uint32_t named_length;
 	bool busy, gone, watching, greeted;
 	bool again; /* only what the agent knows already may come back here */
@@ -277,8 +279,8 @@ static bool ctl_has_room(const struct ctl_conn *for_whom)
 
 static bool ctl_is_job(const struct ctl_conn *c)
 {
-	return c->type == FRAME_JOB || c->type == FRAME_NAMED || c->type == FRAME_ATTACH ||
-	       c->type == FRAME_KEPT;
+	return c->type == FRAME_JOB || c->type == FRAME_NAMED || c->type == FRAME_SEEN ||
+	       c->type == FRAME_ATTACH || c->type == FRAME_KEPT;
 }
 
 static const char *ctl_check_header(struct ctl_conn *c)
@@ -292,8 +294,9 @@ static const char *ctl_check_header(struct ctl_conn *c)
 		return "frame type not allowed here";
 	if (c->again && c->type != FRAME_ATTACH && c->type != FRAME_KEPT)
 		return "only tasks that have begun may come by the name of before";
-	if (c->named && c->type != FRAME_JOB)
-		return "names of files without a job";
+	if ((c->named && c->type != FRAME_SEEN && c->type != FRAME_JOB) ||
+	    (c->has_seen && c->type != FRAME_JOB))
+		return "what a job needs without the job";
 	if (c->type == FRAME_REQUEST && c->length > CTL_REQUEST_MAX)
 		return "request longer than 64 KiB";
 	if (!c->length)
@@ -315,6 +318,8 @@ static void ctl_take_job(struct ctl_conn *c)
 		.length = c->length,
 		.named = c->named,
 		.named_length = c->named_length,
+		.has_seen = c->has_seen,
+		.seen = c->seen,
 		.who = c->who,
 		.came = c->came,
 	};
@@ -389,6 +394,15 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 			c->named_length = c->length;
 			c->payload = NULL;
 			c->got = 0;
+			continue;
+		}
+		if (c->type == FRAME_SEEN) {
+			if (seen_decode(&c->seen, c->payload, c->length)) {
+				ctl_close(c, "malformed FRAME_SEEN");
+				return;
+			}
+			c->has_seen = true;
+			ctl_drop_payload(c);
 			continue;
 		}
 		if (ctl_is_job(c) && !c->agent->member)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A guest: its route, process and cgroup, from start to end. guest_job.c has what its home sends
- * before the start, guest_resume.c how a route is made again.
+ * before the start, guest_start.c the start of its end, guest_resume.c how a route is made again.
  */
 
 #include "executor/guest.h"
@@ -28,7 +28,6 @@
 #include "executor/launch.h"
 #include "executor/reserve.h"
 #include "executor/view.h"
-#include "job/looks.h"
 #include "job/route.h"
 #include "net/peer.h"
 #include "node/cgroup.h"
@@ -58,6 +57,17 @@ static void guest_unask(struct guest *g)
 	g->ask = NULL;
 }
 
+void guest_give_up(struct guest *g)
+{
+	guest_kill(g);
+	guest_unask(g);
+	route_close_end(&g->route);
+	g->state = GUEST_OVER;
+	if (g->place)
+		g->place->state = RESERVE_ENDED;
+	guest_later(g);
+}
+
 void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what)
 {
 	uint8_t payload[8 + 256];
@@ -70,20 +80,12 @@ void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char
 		n = 255;
 	route_tell_peer(&g->route, FRAME_REFUSED, payload, 8 + n);
 	route_finish(&g->route);
-	guest_kill(g);
-	route_close_end(&g->route);
-	g->state = GUEST_OVER;
-	guest_unask(g);
-	if (g->place)
-		g->place->state = RESERVE_ENDED;
-	guest_later(g);
+	guest_give_up(g);
 }
 
 /* ---- the two ends ---- */
 
-static void guest_on_control(evutil_socket_t fd, short what, void *arg);
-
-static int guest_tell_attached(struct guest *g)
+int guest_tell_attached(struct guest *g)
 {
 	const struct attached told = {
 		.started_ms = g->started,
@@ -226,13 +228,13 @@ static void guest_end_speaks(void *ctx)
 {
 	struct guest *g = ctx;
 
-	if (g->state == GUEST_STARTING && g->control)
-		guest_on_control(-1, 0, g);
+	guest_look_started(g);
 }
 
 static int guest_from_end(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
 {
-	return type == FRAME_NOTE ? guest_on_note(ctx, payload, length) : -EPROTO;
+	return type == FRAME_NOTE ? guest_on_note(ctx, payload, length)
+				  : guest_on_seen(ctx, payload, length);
 }
 
 /* Nothing of it is left to run on. */
@@ -251,8 +253,7 @@ static void guest_end_gone(void *ctx)
 {
 	struct guest *g = ctx;
 
-	if (g->state == GUEST_STARTING)
-		guest_refuse(g, EHS_REASON_START_FAILED, 0, "its process died before the start");
+	guest_died_early(g);
 	if (g->state == GUEST_OVER)
 		return;
 	if (g->route.stream) {
@@ -348,11 +349,7 @@ static void guest_stream_gone(void *ctx, bool clean)
 	case GUEST_VIEWING:
 	case GUEST_STARTING:
 		/* Nothing has started, and home runs the task. */
-		guest_kill(g);
-		guest_unask(g);
-		route_close_end(&g->route);
-		g->state = GUEST_OVER;
-		guest_later(g);
+		guest_give_up(g);
 		break;
 	case GUEST_LINKED:
 	case GUEST_BROKEN:
@@ -375,84 +372,6 @@ static const struct route_ops guest_route_ops = {
 	.end_gone = guest_end_gone,
 	.stream_gone = guest_stream_gone,
 };
-
-/* ---- the start ---- */
-
-static void guest_on_control(evutil_socket_t fd, short what, void *arg)
-{
-	static struct log_limit limit;
-	struct guest *g = arg;
-	struct launch_result news;
-
-	if (!launch_read(&g->launch, &news))
-		return;
-	event_free(g->control);
-	g->control = NULL;
-	launch_close(&g->launch);
-	if (g->state != GUEST_STARTING)
-		return;
-	if (!news.what) {
-		g->pid = news.pid;
-		guest_time(g, TIMING_LAUNCHED);
-		if (!g->comparing)
-			guest_linked(g);
-		return;
-	}
-	if (news.view_unknown)
-		view_forsake(&g->view);
-	if (log_allowed(&limit))
-		log_info("%s of node %s does not start here: %s%s%s", g->place->id,
-			 peer_code(g->from), news.what, news.error ? ": " : "",
-			 news.error ? strerror(news.error) : "");
-	guest_refuse(g, news.reason, news.error, news.what);
-}
-
-/* A file system that does not answer holds up the end only, and home before its own limit. */
-static int guest_compare(struct guest *g)
-{
-	const unsigned int ms = g->agent->config->lease / 2;
-	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
-
-	g->comparing = true;
-	return evtimer_add(g->timer, &limit) ||
-			       route_tell_end(&g->route, FRAME_NAMED, g->named, g->named_length)
-		       ? -ENOMEM
-		       : 0;
-}
-
-int guest_start(struct guest *g)
-{
-	struct agent *agent = g->agent;
-	int pair[2], err;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	err = route_set_end(&g->route, pair[0]);
-	if (err)
-		goto close_its;
-	guest_time(g, TIMING_LAUNCH);
-	err = launch_start(agent, &g->launch, &g->caller, g->place->id, g->place->user,
-			   view_namespace(&g->view), pair[1]);
-	if (err)
-		goto close_its;
-	guest_starved_begin(agent);
-	g->grouped = cgroup_guest_fd(agent) >= 0;
-	g->started = clock_wall_ms();
-	g->state = GUEST_STARTING;
-	evtimer_del(g->timer);
-	g->control =
-		event_new(agent->base, g->launch.news, EV_READ | EV_PERSIST, guest_on_control, g);
-	if (!g->control || event_add(g->control, NULL) || (g->named && guest_compare(g)) ||
-	    route_tell_end(&g->route, FRAME_JOB, g->job, g->job_length) || guest_tell_attached(g))
-		err = -ENOMEM;
-	/* If a file differs it may begin again, in a view. */
-	if (g->named)
-		goto close_its;
-	guest_drop_job(g);
-close_its:
-	close(pair[1]);
-	return err;
-}
 
 /* ---- its life ---- */
 
@@ -509,8 +428,8 @@ static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 		route_push(&g->route);
 		return;
 	}
-	/* The program is looked at, which has a time limit of its own. */
-	if (g->ask) {
+	/* ehlook has a time limit of its own. */
+	if (g->looking && g->ask) {
 		guest_wait_lease(g);
 		return;
 	}
@@ -525,9 +444,7 @@ static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (g->state == GUEST_STARTING) {
-		looks_note_silent(g->agent, g->place->here);
-		guest_refuse(g, EHS_REASON_FILES_DIFFER, 0,
-			     "the files that its arguments name do not answer there");
+		guest_late(g);
 		return;
 	}
 	log_warning("%s: its end did not come back to this agent, or did not end in time",

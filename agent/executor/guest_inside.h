@@ -59,6 +59,7 @@ struct guest {
 	/* of launch.news; for the job, or until both ends are here */
 	struct event *control, *timer;
 	struct reserve_ask *ask; /* for `place`; NULL: it is answered, or was not asked */
+	bool looking; /* `ask` waits for ehlook */
 	bool places; /* its stream is that of POST /v1/start, which asks for the place, too */
 	bool begun; /* FRAME_START has come */
 	/* what home sends before the start */
@@ -99,6 +100,8 @@ void guest_time_over(struct guest *g);
 int guest_on_start(struct guest *g, const uint8_t *payload, uint32_t length);
 int guest_on_caller(struct guest *g, const uint8_t *payload, uint32_t length);
 int guest_on_job(struct guest *g, const uint8_t *payload, uint32_t length);
+/** Its end has seen its program and directory. 0, -EPROTO, or -EAGAIN: it is taken later. */
+int guest_on_seen(struct guest *g, const uint8_t *payload, uint32_t length);
 int guest_on_named(struct guest *g, const uint8_t *payload, uint32_t length);
 /** ehguest has compared the files that the arguments name; NULL: all are the same: guest_job.c. */
 void guest_on_compared(struct guest *g, const char *other);
@@ -109,8 +112,18 @@ void guest_on_view(void *ctx, const char *trouble);
 struct guest *guest_new(struct peer *from);
 /** Home has this long to start it. 0 or -1. */
 int guest_wait_lease(struct guest *g);
-/** Starts ehguest with the job in g->job. 0 or -errno. */
+/** Starts ehguest with the job in g->job: guest_start.c. 0 or -errno. */
 int guest_start(struct guest *g);
+/** Takes what ehlaunch has said of the start, if it has. */
+void guest_look_started(struct guest *g);
+/** Its end has gone: if it had not begun, tells home why. */
+void guest_died_early(struct guest *g);
+/** Its end has not told in time what it sees, or has not begun. */
+void guest_late(struct guest *g);
+/** Tells its end that it is connected. 0 or -errno. */
+int guest_tell_attached(struct guest *g);
+/** Nothing of it starts, and home knows. */
+void guest_give_up(struct guest *g);
 /** Tells home why the task does not start, and kills what there is. `error`: errno or 0. */
 void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what);
 /** The files are those of home: tells home that its end is there. The end itself was told when it was started. */

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "base/agent.h"
+#include "base/launcher.h"
 #include "base/log.h"
 #include "cluster/speech.h"
 #include "executor/guest_inside.h"
@@ -22,6 +23,7 @@
 #include "wire/frame.h"
 #include "wire/job.h"
 #include "wire/named.h"
+#include "wire/seen.h"
 #include "wire/view.h"
 
 #define GUEST_BEGINNING 256 /* jobs of one home that may wait for their place to be known */
@@ -96,7 +98,54 @@ static void guest_claim(struct guest *g, const char *token)
 	guest_time(g, TIMING_JOB_CAME);
 }
 
-/* Whether it gets a place. */
+/* Its end begins, and tells what it sees, before it is admitted. */
+static void guest_on_place(void *ctx, struct reservation *place)
+{
+	struct guest *g = ctx;
+
+	g->place = place;
+	snprintf(g->token, sizeof(g->token), "%s", place->token);
+}
+
+/* The end that is there has compared in the executor's files. Another one begins in home's. */
+static void guest_again_in_view(struct guest *g)
+{
+	route_close_end(&g->route);
+	g->pid = 0;
+	g->comparing = false;
+	free(g->named);
+	g->named = NULL;
+	g->state = GUEST_VIEWING;
+	guest_wait_lease(g);
+	guest_view_home(g);
+}
+
+/* Nothing is compared any more. */
+static void guest_same(struct guest *g)
+{
+	if (g->comparing || g->ask)
+		return;
+	evtimer_del(g->timer);
+	guest_drop_job(g);
+	if (g->state == GUEST_STARTING && !g->control)
+		guest_linked(g);
+}
+
+static void guest_admitted(struct guest *g)
+{
+	if (g->state == GUEST_NEW)
+		guest_on_ready(g);
+	else if (g->place->view == VIEW_HOME)
+		guest_again_in_view(g);
+	else
+		guest_same(g);
+	/* It goes with what the end says, if that is there. */
+	if (g->state != GUEST_LINKED)
+		route_push(&g->route);
+	route_go_on(&g->route);
+}
+
+/* Whether it gets a place, or may keep it. */
 static void guest_on_admission(void *ctx, int status, json_t *reply, struct reservation *granted)
 {
 	struct guest *g = ctx;
@@ -104,23 +153,46 @@ static void guest_on_admission(void *ctx, int status, json_t *reply, struct rese
 
 	json_decref(reply);
 	g->ask = NULL;
-	g->place = granted;
-	if (granted)
-		snprintf(g->token, sizeof(g->token), "%s", granted->token);
 	if (!text || status >= 500) {
 		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "cannot reserve a place for it");
-	} else if (route_tell_peer(&g->route, FRAME_ADMISSION, text, strlen(text))) {
-		route_drop_stream(&g->route);
-		g->state = GUEST_OVER;
-		guest_later(g);
-	} else if (!granted) {
-		route_finish(&g->route);
-		g->state = GUEST_OVER;
-		guest_later(g);
-	} else {
-		guest_on_ready(g);
+		goto free_text;
 	}
+	if (granted && granted->state == RESERVE_WAITING)
+		reserve_claim(g->from, granted->token);
+	if (granted && !g->place)
+		guest_on_place(g, granted);
+	if (route_tell_peer_later(&g->route, FRAME_ADMISSION, text, strlen(text)))
+		route_drop_stream(&g->route);
+	else if (!granted)
+		route_finish(&g->route);
+	if (!granted || !g->route.stream)
+		guest_give_up(g);
+	else
+		guest_admitted(g);
+free_text:
 	free(text);
+}
+
+int guest_on_seen(struct guest *g, const uint8_t *payload, uint32_t length)
+{
+	struct seen seen;
+
+	if (seen_decode(&seen, payload, length))
+		return -EPROTO;
+	if (!g->ask || g->state != GUEST_STARTING)
+		return 0;
+	/* What it says next is not passed on before that is decided. */
+	g->looking = !reserve_ask_seen(g->ask, &seen);
+	return g->looking ? -EAGAIN : 0;
+}
+
+/* Where its end cannot tell what it sees, ehlook is asked before there is one. */
+static void guest_ask(struct guest *g, const json_t *body)
+{
+	const bool tells = launcher_tells(g->agent);
+
+	g->looking = !tells;
+	g->ask = reserve_ask(g->from, body, tells ? guest_on_place : NULL, guest_on_admission, g);
 }
 
 int guest_on_start(struct guest *g, const uint8_t *payload, uint32_t length)
@@ -139,7 +211,7 @@ int guest_on_start(struct guest *g, const uint8_t *payload, uint32_t length)
 	if (token)
 		guest_claim(g, token);
 	else
-		g->ask = reserve_ask(g->from, body, true, guest_on_admission, g);
+		guest_ask(g, body);
 	json_decref(body);
 	return 0;
 }
@@ -257,26 +329,21 @@ void guest_on_compared(struct guest *g, const char *other)
 	char text[256];
 
 	g->comparing = false;
-	evtimer_del(g->timer);
 	free(g->named);
 	g->named = NULL;
 	if (!other) {
-		guest_drop_job(g);
-		guest_linked(g);
+		guest_same(g);
 		return;
 	}
 	trouble = g->place->view == VIEW_AUTO ? view_trouble(g->agent) : NULL;
 	if (g->place->view != VIEW_AUTO || trouble) {
 		snprintf(text, sizeof(text), "%.200s is not the same file there", other);
 		guest_refuse(g, EHS_REASON_FILES_DIFFER, 0, trouble ?: text);
-		return;
+	} else if (g->ask) {
+		reserve_ask_differs(g->ask);
+	} else {
+		guest_again_in_view(g);
 	}
-	/* This end has ended; another one begins in the view. */
-	route_close_end(&g->route);
-	g->pid = 0;
-	g->state = GUEST_VIEWING;
-	guest_wait_lease(g);
-	guest_view_home(g);
 }
 
 /* Those of this home that have no place yet, or no job that names it. */

@@ -26,6 +26,7 @@
 #include "executor/admit.h"
 #include "executor/view.h"
 #include "job/files.h"
+#include "job/looks.h"
 #include "net/peer.h"
 #include "net/server.h"
 #include "wire/attach.h"
@@ -49,10 +50,12 @@ struct reservations {
 /* A request while program and directory are compared. */
 struct reserve_ask {
 	struct reservation *r;
+	reserve_begin_fn begin; /* its end says what it sees; NULL: ehlook does */
 	reserve_fn done;
 	void *ctx;
-	bool claims; /* its guest is here already */
+	bool begun; /* the place is there already */
 	struct files_question *question;
+	json_t *program, *cwd; /* as home has them */
 	char *path, *folder;
 	bool labels; /* home wishes to know this node's */
 };
@@ -358,72 +361,109 @@ static bool reserve_takes_credit(const struct reservation *r, struct admit_refus
 	return false;
 }
 
-/* Grants the place: answers, and starts the lease. 0 or -ENOMEM. */
-static int reserve_grant(struct reserve_ask *ask)
+static void reserve_ask_free(struct reserve_ask *ask)
+{
+	json_decref(ask->program);
+	json_decref(ask->cwd);
+	free(ask->path);
+	free(ask->folder);
+	free(ask);
+}
+
+/* The end of the request: there is a place. */
+static void reserve_granted(struct reserve_ask *ask)
+{
+	const struct reservation *r = ask->r;
+	struct agent *agent = r->from->agent;
+
+	ask->done(ask->ctx, 200,
+		  json_pack("{s:s,s:i,s:s,s:o*}", "token", r->token, "lease",
+			    (int)agent->config->lease, "view", view_name(r->view), "labels",
+			    reserve_labels(agent, ask->labels)),
+		  ask->r);
+	reserve_ask_free(ask);
+}
+
+/* There is none. One that is there already is its guest's, who ends it. */
+static void reserve_denied(struct reserve_ask *ask, const struct admit_refusal *no)
+{
+	struct agent *agent = ask->r->from->agent;
+
+	if (!ask->begun)
+		reserve_free(ask->r);
+	reserve_refuse(ask, no, reserve_labels(agent, ask->labels));
+	reserve_ask_free(ask);
+}
+
+static void reserve_failed(struct reserve_ask *ask)
+{
+	if (!ask->begun)
+		reserve_free(ask->r);
+	ask->done(ask->ctx, 500, NULL, NULL);
+	reserve_ask_free(ask);
+}
+
+/* Takes the place; without a guest that waits, until the lease is over. 0 or -ENOMEM. */
+static int reserve_place(struct reserve_ask *ask)
 {
 	struct reservation *r = ask->r;
 	struct agent *agent = r->from->agent;
 	const unsigned int lease = agent->config->lease;
 	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 
-	if (reserve_make_token(r->token) || (!ask->claims && evtimer_add(r->lease, &limit)))
+	if (reserve_make_token(r->token) || (!ask->begin && evtimer_add(r->lease, &limit)))
 		return -ENOMEM;
-	if (ask->claims)
+	if (ask->begin)
 		r->state = RESERVE_CLAIMED;
 	r->timing.us[TIMING_ADMITTED] = clock_us();
 	reserve_enter(r);
 	hierarchy_guest_seen(agent, report_id(r->id));
 	hierarchy_touch(agent);
-	ask->done(ask->ctx, 200,
-		  json_pack("{s:s,s:i,s:s,s:o*}", "token", r->token, "lease", (int)lease, "view",
-			    view_name(r->view), "labels", reserve_labels(agent, ask->labels)),
-		  r);
 	return 0;
 }
 
-static void reserve_ask_free(struct reserve_ask *ask)
-{
-	free(ask->path);
-	free(ask->folder);
-	free(ask);
-}
-
+/* What is known of program and directory decides. */
 static void reserve_decide(struct reserve_ask *ask, enum files_result result, const char *trouble)
 {
-	struct agent *agent = ask->r->from->agent;
 	struct admit_refusal no;
 
 	/* Others of the user may have got a place while files were compared. */
-	if (!reserve_admits_more(ask->r, &no) || !reserve_memory_admits(ask->r, &no) ||
-	    !reserve_settle_view(ask, result, trouble, &no) || !reserve_takes_credit(ask->r, &no)) {
-		reserve_free(ask->r);
-		reserve_refuse(ask, &no, reserve_labels(agent, ask->labels));
-	} else if (reserve_grant(ask)) {
-		reserve_free(ask->r);
-		ask->done(ask->ctx, 500, NULL, NULL);
-	}
-	reserve_ask_free(ask);
+	if (!ask->begun &&
+	    (!reserve_admits_more(ask->r, &no) || !reserve_memory_admits(ask->r, &no)))
+		reserve_denied(ask, &no);
+	else if (!reserve_settle_view(ask, result, trouble, &no) ||
+		 (!ask->begun && !reserve_takes_credit(ask->r, &no)))
+		reserve_denied(ask, &no);
+	else if (!ask->begun && reserve_place(ask))
+		reserve_failed(ask);
+	else
+		reserve_granted(ask);
 }
 
 static void reserve_on_compared(void *ctx, enum files_result result, const char *trouble)
 {
 	struct reserve_ask *ask = ctx;
 
-	reserve_all(ask->r->from)->checking--;
+	ask->question = NULL;
 	ask->r->timing.us[TIMING_LOOKED_THERE] = clock_us();
+	if (!ask->begun)
+		reserve_all(ask->r->from)->checking--;
 	reserve_decide(ask, result, trouble);
 }
 
 void reserve_cancel(struct reserve_ask *ask)
 {
-	reserve_all(ask->r->from)->checking--;
-	files_cancel(ask->question);
-	reserve_free(ask->r);
+	if (ask->question)
+		files_cancel(ask->question);
+	if (!ask->begun) {
+		reserve_all(ask->r->from)->checking--;
+		reserve_free(ask->r);
+	}
 	reserve_ask_free(ask);
 }
 
-/* Unless the task sees home's files, its program and directory must be the same here. False: it is decided. */
-static bool reserve_compare(struct reserve_ask *ask, json_t *program, json_t *folder)
+/* Asks ehlook. False: it is decided. */
+static bool reserve_compare(struct reserve_ask *ask)
 {
 	struct agent *agent = ask->r->from->agent;
 	const struct look_question q = {
@@ -433,19 +473,71 @@ static bool reserve_compare(struct reserve_ask *ask, json_t *program, json_t *fo
 	};
 	const char *trouble;
 
-	if (ask->r->view == VIEW_HOME) {
-		reserve_decide(ask, FILES_SAME, NULL);
-		return false;
-	}
 	ask->r->timing.us[TIMING_LOOK_THERE] = clock_us();
-	ask->question =
-		files_compare(agent, &q, program, folder, reserve_on_compared, ask, &trouble);
+	ask->question = files_compare(agent, &q, ask->program, ask->cwd, reserve_on_compared, ask,
+				      &trouble);
 	if (!ask->question) {
 		reserve_decide(ask, FILES_PROGRAM_DIFFERS, trouble);
 		return false;
 	}
-	agent->reservations->checking++;
+	if (!ask->begun)
+		agent->reservations->checking++;
 	return true;
+}
+
+/* The place is taken before it is known whether files are the same: its end tells. False: it is decided. */
+static bool reserve_begin(struct reserve_ask *ask)
+{
+	const char *trouble = looks_silent(ask->r->from->agent, ask->r->here);
+	struct admit_refusal no;
+
+	if (trouble) {
+		reserve_decide(ask, FILES_PROGRAM_DIFFERS, trouble);
+		return false;
+	}
+	if (!reserve_takes_credit(ask->r, &no)) {
+		reserve_denied(ask, &no);
+		return false;
+	}
+	if (reserve_place(ask)) {
+		reserve_failed(ask);
+		return false;
+	}
+	ask->begun = true;
+	ask->begin(ask->ctx, ask->r);
+	return true;
+}
+
+/* Unless the task sees home's files, its program and directory must be the same here. False: it is decided. */
+static bool reserve_look(struct reserve_ask *ask)
+{
+	if (ask->r->view == VIEW_HOME) {
+		reserve_decide(ask, FILES_SAME, NULL);
+		return false;
+	}
+	return ask->begin ? reserve_begin(ask) : reserve_compare(ask);
+}
+
+bool reserve_ask_seen(struct reserve_ask *ask, const struct seen *said)
+{
+	enum files_result result;
+
+	if (ask->question)
+		return false;
+	result =
+		files_compare_seen(ask->r->from->agent, said, ask->r->here, ask->program, ask->cwd);
+	if (result == FILES_UNKNOWN)
+		return !reserve_compare(ask);
+	reserve_decide(ask, result, NULL);
+	return true;
+}
+
+void reserve_ask_differs(struct reserve_ask *ask)
+{
+	if (ask->question)
+		files_cancel(ask->question);
+	ask->question = NULL;
+	reserve_decide(ask, FILES_PROGRAM_DIFFERS, NULL);
 }
 
 static struct reservation *reserve_new(struct peer *from, const struct reserve_request *q)
@@ -496,8 +588,8 @@ struct reservation *reserve_adopt(struct peer *from, const struct attach *who, u
 	return r;
 }
 
-struct reserve_ask *reserve_ask(struct peer *from, const json_t *body, bool claims, reserve_fn done,
-				void *ctx)
+struct reserve_ask *reserve_ask(struct peer *from, const json_t *body, reserve_begin_fn begin,
+				reserve_fn done, void *ctx)
 {
 	struct agent *agent = from->agent;
 	struct reserve_request q;
@@ -519,7 +611,9 @@ struct reserve_ask *reserve_ask(struct peer *from, const json_t *body, bool clai
 		goto no_memory;
 	ask->done = done;
 	ask->ctx = ctx;
-	ask->claims = claims;
+	ask->begin = begin;
+	ask->program = json_incref(q.program);
+	ask->cwd = json_incref(q.cwd);
 	ask->path = strdup(q.path);
 	ask->folder = strdup(q.cwd_path);
 	ask->r = ask->path && ask->folder ? reserve_new(from, &q) : NULL;
@@ -528,10 +622,8 @@ struct reserve_ask *reserve_ask(struct peer *from, const json_t *body, bool clai
 	ask->r->timing.us[TIMING_CAME] = clock_us();
 	ask->labels = label_is_wished(&q.wish);
 	if (admit_labels(agent, &q.wish, &no) && reserve_admits(ask->r, &no))
-		return reserve_compare(ask, q.program, q.cwd) ? ask : NULL;
-	reserve_free(ask->r);
-	reserve_refuse(ask, &no, reserve_labels(agent, ask->labels));
-	reserve_ask_free(ask);
+		return reserve_look(ask) ? ask : NULL;
+	reserve_denied(ask, &no);
 	return NULL;
 
 free_ask:
@@ -564,7 +656,7 @@ static void reserve_on_gone(void *ctx)
 void reserve_on_request(struct agent *agent, struct peer *from, const json_t *body,
 			struct server_answer *answer)
 {
-	struct reserve_ask *ask = reserve_ask(from, body, false, reserve_on_decided, answer);
+	struct reserve_ask *ask = reserve_ask(from, body, NULL, reserve_on_decided, answer);
 
 	if (ask)
 		server_answer_watch(answer, reserve_on_gone, ask);

@@ -76,17 +76,19 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 		away_send(a, to);
 }
 
-static void departure_ask(struct away *a, const struct job_spec *spec, uid_t uid, uint64_t came)
+static void departure_ask(struct away *a, const struct job_spec *spec, const struct departure *d)
 {
 	bool automatic = a->automatic;
 	char why[NAMES_WHY];
 	const struct eligible_who who = {
-		.socket = a->route.socket, .pid = a->pid, .uid = uid, .came = came
+		.socket = a->route.socket, .pid = a->pid, .uid = a->uid, .came = d->came
 	};
 	struct placement_task task = {
 		.pid = a->pid,
-		.uid = uid,
+		.uid = a->uid,
 		.path = spec->path,
+		.seen = d->has_seen ? &d->seen : NULL,
+		.folder = spec->cwd,
 		.argv = spec->argv,
 		.came_us = a->came_us,
 		.time_ms = automatic ? node_settings(a->agent)->time_limit : DEPARTURE_EXPLICIT_MS,
@@ -205,7 +207,7 @@ static void departure_send(struct away *a, const struct departure *d)
 	if (departure_name_files(a))
 		goto free_spec;
 	if (!a->placement)
-		departure_ask(a, &spec, uid, d->came);
+		departure_ask(a, &spec, d);
 	else
 		away_send(a, placement_executor(a->placement));
 free_spec:

@@ -7,9 +7,12 @@
 #ifndef AGENT_HOME_DEPARTURE_H
 #define AGENT_HOME_DEPARTURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+
+#include "wire/seen.h"
 
 struct agent;
 
@@ -20,6 +23,8 @@ struct departure {
 	size_t length;
 	uint8_t *named; /**< payload of FRAME_NAMED; NULL: its arguments name no files */
 	size_t named_length;
+	bool has_seen;
+	struct seen seen; /**< of FRAME_SEEN, if there was one */
 	struct ucred who;
 	uint64_t came; /**< when it connected: clock_ticks() */
 };

@@ -173,7 +173,8 @@ static void placement_refused(struct placement *p, enum ehs_reason reason, const
 {
 	record_step(p, reason == REASON_AWAY_NODE ? "%s gets nothing: %s" : "%s refuses: %s",
 		    peer_host(p->to), reason_name(reason));
-	if (reason == EHS_REASON_NO_HEADROOM && text && *text)
+	if ((reason == EHS_REASON_NO_HEADROOM || reason == EHS_REASON_START_FAILED) && text &&
+	    *text)
 		record_step(p, "%s", text);
 	if (p->explicit_node || !placement_seek_again(p, reason))
 		placement_stay(p, reason, text);
@@ -322,12 +323,27 @@ static void placement_on_files(void *ctx, const struct files_identity *identity,
 	record_release(p);
 }
 
+/*
+ * Whether its process has said enough. It is not believed where a rule is about programs: all that a
+ * user gains otherwise is another program of his own.
+ */
+static bool placement_seen(struct placement *p, const struct placement_task *task)
+{
+	return task->seen && !placement_rules_programs(p->agent->config) &&
+	       files_identify_seen(p->agent, task->seen, p->uid, task->folder, &p->program,
+				   &p->folder);
+}
+
 /* Asks for the identities of program and directory. False: it stays. */
-static bool placement_look(struct placement *p)
+static bool placement_look(struct placement *p, const struct placement_task *task)
 {
 	const struct look_question q = { .uid = p->uid, .pid = p->pid, .path = p->path };
 	const char *trouble;
 
+	if (placement_seen(p, task)) {
+		placement_ready(p);
+		return p->phase == PLACEMENT_OPEN;
+	}
 	record_time(p, TIMING_LOOK);
 	p->question = files_identify(p->agent, &q, placement_on_files, p, &trouble);
 	if (p->question)
@@ -424,7 +440,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		goto out;
 	}
 	evtimer_add(p->timer, &limit);
-	if (placement_judge(p, task->who) && placement_look(p) && !p->explicit_node)
+	if (placement_judge(p, task->who) && placement_look(p, task) && !p->explicit_node)
 		placement_seek(p);
 out:
 	record_release(p);

@@ -67,6 +67,12 @@ bool placement_may_leave(struct placement *p, const struct files_identity *ident
 	return false;
 }
 
+bool placement_rules_programs(const struct config *c)
+{
+	return c->nexclude || c->naway_allow_programs || c->naway_deny_programs || c->nonly_on ||
+	       c->nnever_on;
+}
+
 /* Whoever drains it waits until none is away. */
 bool placement_node_sends(struct placement *p)
 {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include "wire/view.h"
 
+struct config;
 struct files_identity;
 struct placement;
 
@@ -22,6 +23,8 @@ bool placement_user_may_leave(struct placement *p);
  * Enters the labels that a node must have for it. False: it stays, and placement_stay() was called.
  */
 bool placement_may_leave(struct placement *p, const struct files_identity *identity);
+/** Whether a rule of this node is about programs. */
+bool placement_rules_programs(const struct config *c);
 /**
  * Sets the view that it gets if it asks for `wish`; one that this node cannot serve becomes
  * VIEW_SHARED if VIEW_AUTO was asked for. NULL, or why it is refused.

@@ -12,6 +12,7 @@
 
 struct eligible_who;
 struct peer;
+struct seen;
 struct placement;
 
 /**
@@ -35,6 +36,8 @@ struct placement_task {
 	unsigned int time_ms; /* time limit of the answer */
 	placement_send_fn
 		send; /* NULL: the job is not here, or too large to be sent before it has a place */
+	const struct seen *seen; /* what its process has seen; NULL: it does not say */
+	const char *folder; /* of its process, if that has said so */
 	const char *node; /* the node to use, as its user names it; NULL: ask the hierarchy */
 	enum view view; /* VIEW_UNSET: its session's, or the configured one */
 	bool leaves; /* it leaves whatever the load; so do those of a session that was started with --all */

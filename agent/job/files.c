@@ -17,12 +17,20 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
+#include "helpers/common/device.h"
+#include "wire/seen.h"
 
-#define FILES_CACHE 1024 /* entries, one per hash value, 64 bytes each */
+#define FILES_CACHE 1024 /* entries, one per hash value */
 #define FILES_HEX 33
+#define FILES_ANYBODY UINT64_MAX
+
+struct files_key {
+	struct look_program program;
+	uint64_t whom; /* FILES_ANYBODY, or a user to whom ehlook has shown it */
+};
 
 struct files_entry {
-	struct look_program key;
+	struct files_key key;
 	char digest[FILES_HEX];
 	bool valid;
 };
@@ -43,6 +51,7 @@ struct files_question {
 	files_identity_fn identify; /* one of the two is set */
 	files_result_fn compare;
 	void *ctx;
+	uid_t uid;
 	json_t *program, *folder; /* compare: the peer's; identify: folder is ours */
 	struct look_program key; /* ours */
 	char *real, *folder_path;
@@ -61,17 +70,32 @@ static struct files *files_begin(struct agent *agent)
 	return agent->files;
 }
 
-static struct files_entry *files_slot(struct files *f, const struct look_program *key)
+static struct files_entry *files_slot(struct files *f, const struct files_key *key)
 {
 	return &f->cache[XXH3_64bits(key, sizeof(*key)) % FILES_CACHE];
 }
 
 /* The digest, or NULL. */
-static const char *files_cached(struct files *f, const struct look_program *key)
+static const char *files_cached(struct files *f, const struct look_program *program, uint64_t whom)
 {
-	const struct files_entry *e = files_slot(f, key);
+	const struct files_key key = { *program, whom };
+	const struct files_entry *e = files_slot(f, &key);
 
-	return e->valid && !memcmp(&e->key, key, sizeof(*key)) ? e->digest : NULL;
+	return e->valid && !memcmp(&e->key, &key, sizeof(key)) ? e->digest : NULL;
+}
+
+static void files_keep(struct files *f, const struct look_program *program, uint64_t whom,
+		       const char *digest)
+{
+	const struct files_key key = { *program, whom };
+	struct files_entry *e = files_slot(f, &key);
+
+	/* The two keys of a program may share a slot: then it is the entry's own. */
+	if (digest == e->digest)
+		return;
+	e->key = key;
+	memcpy(e->digest, digest, sizeof(e->digest));
+	e->valid = true;
 }
 
 /* ---- descriptions ---- */
@@ -84,9 +108,9 @@ static json_t *files_describe_program(const struct look_program *p, const char *
 }
 
 /* Agents of before take directories with the same times for the same: so none has these. */
-static json_t *files_describe_folder(const struct look_folder *f)
+static json_t *files_describe_folder(const char *path, const struct look_folder *f)
 {
-	return json_pack("{s:s,s:s,s:I,s:I,s:i,s:I,s:I,s:I,s:I,s:b}", "path", f->path, "boot_id",
+	return json_pack("{s:s,s:s,s:I,s:I,s:i,s:I,s:I,s:I,s:I,s:b}", "path", path, "boot_id",
 			 clock_boot_id(), "dev", (json_int_t)f->dev, "ino", (json_int_t)f->ino,
 			 "mode", (int)f->mode, "uid", (json_int_t)f->uid, "gid", (json_int_t)f->gid,
 			 "mtime", (json_int_t)-1, "ctime", (json_int_t)-1, "shared",
@@ -137,6 +161,79 @@ static bool files_may_be_same(const json_t *there, const struct look_program *he
 	/* Another node on the same kernel: the same file. */
 	*surely = files_same_boot(boot) && here->dev == (uint64_t)dev && here->ino == (uint64_t)ino;
 	return here->size == (uint64_t)size;
+}
+
+/* FILES_UNKNOWN: they are if the program here has *digest. */
+static enum files_result files_judge(const struct look_folder *folder_here, const json_t *folder,
+				     const struct look_program *program_here, const json_t *program,
+				     const char **digest)
+{
+	bool surely;
+
+	if (!files_same_folder(folder, folder_here))
+		return FILES_FOLDER_DIFFERS;
+	if (!files_may_be_same(program, program_here, digest, &surely))
+		return FILES_PROGRAM_DIFFERS;
+	return surely ? FILES_SAME : FILES_UNKNOWN;
+}
+
+/*
+ * ---- what an end has seen ----
+ *
+ * A process may claim to see what its user may not read. So it counts only if ehlook, with the rights of
+ * this user, has seen the same: nobody learns by a claim whether a file of others is the one he guesses.
+ */
+
+/*
+ * False: ehlook must be asked. What the kernel remembers of a program is true where nobody else changes it;
+ * of a directory only what hardly changes is compared.
+ */
+static bool files_seen(const struct seen *said, struct look_folder *folder)
+{
+	const enum device_kind kind = said->error ? DEVICE_UNKNOWN : device_kind(said->folder.dev);
+
+	*folder = said->folder;
+	folder->shared = kind == DEVICE_SHARED;
+	return kind != DEVICE_UNKNOWN && device_kind(said->program.dev) == DEVICE_LOCAL;
+}
+
+bool files_identify_seen(struct agent *agent, const struct seen *said, uid_t uid, const char *path,
+			 json_t **program, json_t **folder)
+{
+	struct files *f = files_begin(agent);
+	struct look_folder here;
+	const char *digest;
+
+	*program = *folder = NULL;
+	if (!f || !files_seen(said, &here))
+		return false;
+	digest = files_cached(f, &said->program, uid);
+	if (!digest)
+		return false;
+	*program = files_describe_program(&said->program, digest);
+	*folder = files_describe_folder(path, &here);
+	if (*program && *folder)
+		return true;
+	json_decref(*program);
+	json_decref(*folder);
+	return false;
+}
+
+enum files_result files_compare_seen(struct agent *agent, const struct seen *said, uid_t uid,
+				     const json_t *program, const json_t *folder)
+{
+	struct files *f = files_begin(agent);
+	const char *digest, *known;
+	struct look_folder here;
+	enum files_result result;
+
+	if (!f || !files_seen(said, &here))
+		return FILES_UNKNOWN;
+	result = files_judge(&here, folder, &said->program, program, &digest);
+	known = result == FILES_UNKNOWN ? files_cached(f, &said->program, uid) : NULL;
+	if (known)
+		result = strcmp(known, digest) ? FILES_PROGRAM_DIFFERS : FILES_SAME;
+	return result;
 }
 
 /* ---- questions ---- */
@@ -202,6 +299,7 @@ static void files_on_digest_known(struct files_question *q, const char *digest)
 	const char *there;
 	bool surely;
 
+	files_keep(q->agent->files, &q->key, q->uid, digest);
 	if (q->compare) {
 		files_answer(q, NULL,
 			     files_may_be_same(q->program, &q->key, &there, &surely) &&
@@ -234,17 +332,13 @@ static void files_on_digest(void *ctx, const struct look_answer *a, const char *
 	struct files *f = d->agent->files;
 	struct files_question *q;
 	char digest[FILES_HEX] = "";
-	struct files_entry *e;
 
 	if (a && a->digest_error)
 		trouble = strerror(a->digest_error);
 	if (a && !trouble) {
 		snprintf(digest, sizeof(digest), "%016" PRIx64 "%016" PRIx64, a->digest[0],
 			 a->digest[1]);
-		e = files_slot(f, &d->key);
-		e->key = d->key;
-		memcpy(e->digest, digest, sizeof(digest));
-		e->valid = true;
+		files_keep(f, &d->key, FILES_ANYBODY, digest);
 	}
 	for (at = &f->digests; *at != d; at = &(*at)->next)
 		;
@@ -264,7 +358,7 @@ static void files_on_digest(void *ctx, const struct look_answer *a, const char *
 static void files_want_digest(struct files_question *q)
 {
 	struct files *f = q->agent->files;
-	const char *known = files_cached(f, &q->key);
+	const char *known = files_cached(f, &q->key, FILES_ANYBODY);
 	struct files_digest *d;
 
 	if (known) {
@@ -302,18 +396,18 @@ static void files_want_digest(struct files_question *q)
 /* Whether there is more to ask for; otherwise it is answered. */
 static bool files_compare_found(struct files_question *q, const struct look_answer *a)
 {
+	enum files_result result;
 	const char *digest;
-	bool surely;
 
-	if (a->folder_error || !files_same_folder(q->folder, &a->folder))
-		files_answer(q, NULL, FILES_FOLDER_DIFFERS, NULL);
-	else if (a->program_error || !files_may_be_same(q->program, &a->program, &digest, &surely))
-		files_answer(q, NULL, FILES_PROGRAM_DIFFERS, NULL);
-	else if (surely)
-		files_answer(q, NULL, FILES_SAME, NULL);
+	if (a->folder_error)
+		result = FILES_FOLDER_DIFFERS;
+	else if (a->program_error)
+		result = FILES_PROGRAM_DIFFERS;
 	else
-		return true;
-	return false;
+		result = files_judge(&a->folder, q->folder, &a->program, q->program, &digest);
+	if (result != FILES_UNKNOWN)
+		files_answer(q, NULL, result, NULL);
+	return result == FILES_UNKNOWN;
 }
 
 /* A user learns from nobody's rights but his own whether there is such a file. */
@@ -327,9 +421,9 @@ static bool files_identify_found(struct files_question *q, const struct look_ans
 		files_fail(q, "cannot read the program on this node");
 		return false;
 	}
-	q->folder = files_describe_folder(&a->folder);
+	q->folder = files_describe_folder(a->folder_path, &a->folder);
 	q->real = strdup(a->real);
-	q->folder_path = strdup(a->folder.path);
+	q->folder_path = strdup(a->folder_path);
 	if (q->folder && q->real && q->folder_path)
 		return true;
 	files_fail(q, "cannot send its path: not UTF-8");
@@ -359,6 +453,7 @@ static struct files_question *files_ask(struct agent *agent, const struct look_q
 	if (!q)
 		return NULL;
 	q->agent = agent;
+	q->uid = ask->uid;
 	q->look = look_start(agent, ask, files_on_found, q, trouble);
 	if (!q->look) {
 		free(q);

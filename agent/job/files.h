@@ -8,10 +8,12 @@
 #define AGENT_JOB_FILES_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include "job/looks.h"
 
 struct agent;
 struct files_question;
+struct seen;
 
 /** Program and directory as seen here, as JSON for /v1/reserve. */
 struct files_identity {
@@ -24,7 +26,7 @@ struct files_identity {
 typedef void (*files_identity_fn)(void *ctx, const struct files_identity *identity,
 				  const char *trouble);
 
-enum files_result { FILES_SAME, FILES_FOLDER_DIFFERS, FILES_PROGRAM_DIFFERS };
+enum files_result { FILES_SAME, FILES_FOLDER_DIFFERS, FILES_PROGRAM_DIFFERS, FILES_UNKNOWN };
 /** `trouble`: why it is not known that they are the same; NULL: they are not, or are missing. */
 typedef void (*files_result_fn)(void *ctx, enum files_result result, const char *trouble);
 
@@ -35,6 +37,16 @@ struct files_question *files_identify(struct agent *agent, const struct look_que
 struct files_question *files_compare(struct agent *agent, const struct look_question *q,
 				     json_t *program, json_t *folder, files_result_fn done,
 				     void *ctx, const char **trouble);
+/**
+ * The same from what an end of a task of this user has seen, without a question. If no digest of that
+ * program is known which the user may know, they return false and FILES_UNKNOWN: then it must be asked.
+ * Of identify both are the caller's; `path` is the directory's.
+ */
+bool files_identify_seen(struct agent *agent, const struct seen *said, uid_t uid, const char *path,
+			 json_t **program, json_t **folder);
+enum files_result files_compare_seen(struct agent *agent, const struct seen *said, uid_t uid,
+				     const json_t *program, const json_t *folder);
+
 /** Nobody waits any more. Not in or after the call of `done`. */
 void files_cancel(struct files_question *q);
 

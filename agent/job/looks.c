@@ -198,7 +198,7 @@ static void looker_on_readable(evutil_socket_t fd, short what, void *arg)
 	if (!l)
 		return;
 	/* Strings of another program. */
-	a.folder.path[LOOK_PATH - 1] = a.real[LOOK_PATH - 1] = '\0';
+	a.folder_path[LOOK_PATH - 1] = a.real[LOOK_PATH - 1] = '\0';
 	l->state = LOOK_ANSWERED;
 	l->done(l->ctx, &a, NULL);
 }
@@ -373,6 +373,11 @@ int looks_init(struct agent *agent)
 	agent->looks = all;
 	looks_idle(agent, &failed);
 	return 0;
+}
+
+const char *looks_silent(const struct agent *agent, uid_t uid)
+{
+	return looks_is_silent(agent->looks, uid) ? looks_stuck : NULL;
 }
 
 static const char *looks_full(const struct looks *all, uid_t uid)

@@ -34,6 +34,8 @@ struct look *look_start(struct agent *agent, const struct look_question *q, look
 void look_digest(struct look *l, look_fn done, void *ctx);
 /** A file system has not answered for a task of this user. */
 void looks_note_silent(struct agent *agent, uid_t uid);
+/** Why nothing is looked at for peers' tasks of this user now; NULL: it is. */
+const char *looks_silent(const struct agent *agent, uid_t uid);
 /** Frees it; what it has asked for is not waited for any more. Each look_start() is followed by one. */
 void look_end(struct look *l);
 

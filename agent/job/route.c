@@ -17,6 +17,7 @@
 /* Nearly what an end writes at once. A buffer takes a power of two with its header, and from 128 KiB
  * on malloc() maps and unmaps it each time. */
 #define ROUTE_READ (65536 - 256)
+#define ROUTE_END_TYPES (ROUTE_TAKES(FRAME_NOTE) | ROUTE_TAKES(FRAME_SEEN))
 #define ROUTE_AGAIN_MS 50 /* until it is tried again, when there was no memory */
 #define ROUTE_LOOK_MS 250 /* between two looks whether an end has gone that is not read */
 
@@ -239,13 +240,13 @@ static void route_from_end(struct route *r, bool reads)
 	if (r->socket != fd)
 		return;
 	/* What could not be taken before comes first. */
-	err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL, ROUTE_TAKES(FRAME_NOTE),
+	err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL, ROUTE_END_TYPES,
 			  r->ops->from_end);
 	if (!err && reads && r->socket == fd) {
 		got = route_read(r, fd);
 		if (got > 0)
 			err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL,
-					  ROUTE_TAKES(FRAME_NOTE), r->ops->from_end);
+					  ROUTE_END_TYPES, r->ops->from_end);
 	}
 	if (r->stream)
 		h2_stream_resume(r->stream);
@@ -254,6 +255,12 @@ static void route_from_end(struct route *r, bool reads)
 		return;
 	if (err == -ENOMEM || got == -ENOMEM) {
 		route_starve(r);
+		err = 0;
+		got = 1;
+	}
+	/* Until route_go_on(). */
+	if (err == -EAGAIN) {
+		event_del(r->readable);
 		err = 0;
 		got = 1;
 	}
@@ -278,6 +285,12 @@ static void route_on_again(evutil_socket_t fd, short what, void *arg)
 	if (!r->paused)
 		event_add(r->readable, NULL);
 	route_from_end(r, !r->paused);
+}
+
+void route_go_on(struct route *r)
+{
+	if (r->again)
+		event_active(r->again, EV_TIMEOUT, 0);
 }
 
 int route_set_end(struct route *r, int socket)

@@ -33,10 +33,11 @@ struct peer;
  *  drop the stream, but not close the route. */
 struct route_ops {
 	/** What from_peer() takes; FRAME_LINK aside, all else breaks the protocol. Of an end, only
-	 *  FRAME_NOTE is taken. */
+	 *  FRAME_NOTE and FRAME_SEEN are taken. */
 	unsigned int peer_types;
-	/** A frame of the end here, or of the other agent. 0, or -errno: not allowed now. A route that
-	 *  never has an end needs neither from_end() nor end_gone(). */
+	/** A frame of the end here, or of the other agent. 0, or -errno: not allowed now; of the end,
+	 *  -EAGAIN: it is taken after route_go_on(), and nothing before it. A route that never has an end
+	 *  needs neither from_end() nor end_gone(). */
 	int (*from_end)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
 	int (*from_peer)(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length);
 	/** Before frames of the end are taken, or that it has gone. May be NULL. */
@@ -76,6 +77,8 @@ int route_open(struct route *r, struct agent *agent, int socket, const struct ro
 	       void *ctx);
 /** The end is at this socket from now on, which is taken over even on failure. 0 or -ENOMEM. */
 int route_set_end(struct route *r, int socket);
+/** Takes the frame of the end that was not taken before. */
+void route_go_on(struct route *r);
 /** Uses this stream from now on; what was held for an earlier one is dropped. */
 void route_use(struct route *r, struct h2_stream *s);
 /** The stream of `from`, with the part of a frame that has come on it, becomes that of `to`. Not in

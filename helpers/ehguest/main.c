@@ -18,6 +18,7 @@
 #include <linux/ehsched.h>
 
 #include "guest.h"
+#include "helpers/end/look.h"
 #include "helpers/end/names.h"
 #include "wire/launch.h"
 
@@ -187,6 +188,15 @@ static void main_correct(struct job_spec *spec, const struct launch_start *asked
 	memcpy(spec->traits, asked->traits, sizeof(spec->traits));
 }
 
+/* Its agent decides whether they are those of home. 0 or -EPIPE. */
+static int main_look(const struct job_spec *spec)
+{
+	uint8_t frame[LOOK_FRAME];
+
+	look_make(spec->cwd, spec->path, frame);
+	return send(MAIN_SOCKET, frame, sizeof(frame), MSG_NOSIGNAL) == sizeof(frame) ? 0 : -EPIPE;
+}
+
 /* Makes what the job says. */
 static void main_prepare(struct guest *g)
 {
@@ -238,6 +248,8 @@ static int main_begin(struct guest *g, const struct launch_start *asked)
 	err = job_decode(&s->spec, s->job, s->length);
 	if (!err && asked)
 		main_correct(&s->spec, asked);
+	if (!err && g->session.tells)
+		err = main_look(&s->spec);
 	if (!err)
 		main_prepare(g);
 	session_open(&g->session, MAIN_SOCKET);

@@ -9,15 +9,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "helpers/common/device.h"
 #include "look.h"
 #include "wire/view.h"
-
-#define MAIN_DEVICE_S 10
 
 static int program = -1; /* of the last LOOK_AT */
 
@@ -26,40 +23,6 @@ static void main_drop(void)
 	if (program >= 0)
 		close(program);
 	program = -1;
-}
-
-/*
- * Whether this file system is 9p, of which statfs() tells the type that the server has. The answer is
- * kept for each device; not for long, because another mount may get the same number.
- */
-static bool main_is_9p(dev_t dev)
-{
-	static struct {
-		dev_t dev;
-		time_t until;
-		bool is;
-	} known;
-	char line[8192], type[16], *dash;
-	unsigned int major, minor;
-	struct timespec now;
-	FILE *f;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (known.dev == dev && known.until > now.tv_sec)
-		return known.is;
-	known.dev = dev;
-	known.until = now.tv_sec + MAIN_DEVICE_S;
-	known.is = false;
-	f = fopen("/proc/self/mountinfo", "re");
-	while (f && !known.is && fgets(line, sizeof(line), f)) {
-		dash = strstr(line, " - ");
-		known.is = dash && sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2 &&
-			   makedev(major, minor) == dev && sscanf(dash, " - %15s", type) == 1 &&
-			   !strcmp(type, "9p");
-	}
-	if (f)
-		fclose(f);
-	return known.is;
 }
 
 /* The descriptor of the directory, or -errno. */
@@ -77,8 +40,9 @@ static int main_open_folder(const struct look_request *q, int process)
 	return fd < 0 ? -errno : fd;
 }
 
-static int main_describe_folder(int fd, struct look_folder *f)
+static int main_describe_folder(int fd, struct look_answer *a)
 {
+	struct look_folder *f = &a->folder;
 	char name[32];
 	struct statfs fs;
 	struct stat st;
@@ -87,11 +51,11 @@ static int main_describe_folder(int fd, struct look_folder *f)
 	if (fstat(fd, &st))
 		return -errno;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	n = readlink(name, f->path, sizeof(f->path) - 1);
+	n = readlink(name, a->folder_path, sizeof(a->folder_path) - 1);
 	/* Outside of our root. */
-	if (n <= 0 || f->path[0] != '/')
+	if (n <= 0 || a->folder_path[0] != '/')
 		return -ENOENT;
-	f->path[n] = '\0';
+	a->folder_path[n] = '\0';
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
 	f->mode = st.st_mode;
@@ -99,7 +63,9 @@ static int main_describe_folder(int fd, struct look_folder *f)
 	f->gid = st.st_gid;
 	f->mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
 	f->ctime_ns = st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec;
-	f->shared = (!fstatfs(fd, &fs) && view_several_hosts(fs.f_type)) || main_is_9p(st.st_dev);
+	/* Of 9p statfs() tells the type that the server has. */
+	f->shared = (!fstatfs(fd, &fs) && view_several_hosts(fs.f_type)) ||
+		    device_kind(st.st_dev) == DEVICE_SHARED;
 	return 0;
 }
 
@@ -122,7 +88,7 @@ static void main_look(const struct look_request *q, struct look_answer *a)
 	if (!err && !q->pid)
 		folder = main_open_folder(q, -1);
 	if (!err)
-		a->folder_error = folder < 0 ? -folder : -main_describe_folder(folder, &a->folder);
+		a->folder_error = folder < 0 ? -folder : -main_describe_folder(folder, a);
 	else
 		a->folder_error = -err;
 	if (!err) {

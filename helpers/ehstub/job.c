@@ -18,6 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "helpers/end/look.h"
 #include "helpers/end/names.h"
 
 #define JOB_KCMP_FILE 0ul /* of linux/kcmp.h, which musl has not */
@@ -177,7 +178,7 @@ int stub_send_job(struct stub *s, int64_t until)
 	char cwd[PATH_MAX];
 	struct job_spec spec;
 	uint8_t *frame;
-	size_t size;
+	size_t size, seen;
 	int ret;
 
 	memset(&spec, 0, sizeof(spec));
@@ -222,15 +223,19 @@ int stub_send_job(struct stub *s, int64_t until)
 	size = job_encoded_size(&spec);
 	if (!size)
 		return -E2BIG;
-	frame = mmap(NULL, FRAME_HEADER + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		     -1, 0);
+	/* Without a verdict its agent wants to know what the program is. */
+	seen = spec.token[0] == '@' ? LOOK_FRAME : 0;
+	size += seen + FRAME_HEADER;
+	frame = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (frame == MAP_FAILED)
 		return -errno;
-	frame_header(frame, FRAME_JOB, size);
-	job_encode(&spec, frame + FRAME_HEADER);
+	if (seen)
+		look_make(".", s->path, frame);
+	frame_header(frame + seen, FRAME_JOB, size - seen - FRAME_HEADER);
+	job_encode(&spec, frame + seen + FRAME_HEADER);
 	ret = send_named(s, until);
 	if (!ret)
-		ret = send_all(s, frame, FRAME_HEADER + size, until);
-	munmap(frame, FRAME_HEADER + size);
+		ret = send_all(s, frame, size, until);
+	munmap(frame, size);
 	return ret;
 }

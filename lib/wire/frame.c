@@ -24,6 +24,7 @@ static const uint32_t frame_limits[FRAME_TYPES] = {
 	[FRAME_START] = FRAME_START_MAX,
 	[FRAME_CALLER] = FRAME_CALLER_MAX,
 	[FRAME_ADMISSION] = FRAME_START_MAX,
+	[FRAME_SEEN] = FRAME_SEEN_MAX,
 };
 
 uint32_t frame_limit(unsigned int type)

@@ -23,6 +23,7 @@
 #define FRAME_START_MAX 65536
 #define FRAME_JOB_UNPLACED 65536 /**< of a JOB whose START asks for a place */
 #define FRAME_CALLER_MAX (1u << 19) /**< of JOB_GROUPS_MAX groups */
+#define FRAME_SEEN_MAX 256
 #define FRAME_TEXT_MAX 4096 /**< text in REFUSED, GONE */
 #define FRAME_DATA_MAX 16384 /**< of a task, in one LINK */
 #define FRAME_LINK_MAX (20 + 4 + FRAME_DATA_MAX) /**< job/link.h, job/message.h */
@@ -58,6 +59,7 @@ enum frame_type {
 	FRAME_START, /**< JSON: as the body of POST /v1/reserve, or the token that this was answered with */
 	FRAME_CALLER, /**< struct caller */
 	FRAME_ADMISSION, /**< back, if it had no token: JSON, as the answer to POST /v1/reserve */
+	FRAME_SEEN, /**< an end to its agent: wire/seen.h; of the stub, before the JOB */
 	FRAME_TYPES
 };
 

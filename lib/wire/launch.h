@@ -57,7 +57,8 @@ enum launch_start_fd {
 /** launch_start.flags */
 #define LAUNCH_VIEW 2u /**< enter this mount namespace */
 #define LAUNCH_NO_NEW_PRIVS 4u
-#define LAUNCH_TELLS 8u /**< since version 6: its agent takes what it tells of times */
+#define LAUNCH_TELLS \
+	8u /**< since version 6: its agent takes what it tells of times, and FRAME_SEEN */
 #define LAUNCH_FLAGS 14u /**< all of them */
 
 /**

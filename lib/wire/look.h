@@ -36,7 +36,6 @@ struct look_folder {
 	int64_t mtime_ns, ctime_ns; /**< for agents of before; says nothing of being the same */
 	uint32_t mode, uid, gid;
 	uint32_t shared; /**< its file system is of a kind that several hosts mount */
-	char path[LOOK_PATH]; /**< for people */
 };
 
 /** It is a regular file. Changes whenever its content does. */
@@ -49,6 +48,7 @@ struct look_answer {
 	int32_t folder_error, program_error, digest_error; /**< errno; 0: what follows is valid */
 	uint32_t zero;
 	struct look_folder folder;
+	char folder_path[LOOK_PATH]; /**< for people */
 	struct look_program program;
 	uint64_t digest[2]; /**< XXH3 of 128 bits: high, low */
 	char real[LOOK_PATH]; /**< of the program, without links; "": it is not known */

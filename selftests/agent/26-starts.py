@@ -3,19 +3,18 @@
 """POST /v1/start, as a member that lies uses it: what a job brings with its request for a place is kept within bounds, checked
 against what the place was asked for, and gone with its stream."""
 
-import json, os, signal, struct, sys
+import json, os, struct, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import FRAME, Cluster
 from ktap import done, ok
 from netns import address
-from proc import children, stat
+from player import LIMITS, TRAITS, job
 from wait import until
 
 WAITING = 256       # docs/protocol.md: streams of a node that wait for their place
-UNPLACED = 65536    # and bytes of a job that is there before its place
-JOB = struct.pack("<I", 1) + bytes(96)    # of version 1; not looked at further here
-NUMBERS = 16 + 19   # limits and traits of a caller
+JOB = job(b"true", path=os.path.realpath(b"/bin/true"))
+NOTHING_NAMED = struct.pack("<II", FRAME["FRAME_NAMED"], 0)
 
 c = Cluster(2, "heartbeat = 20000\nheadroom = 0\nlease = 10000")
 c.start(0)
@@ -44,7 +43,12 @@ def start(k, **more):
 
 
 def caller(uid=0, groups=0):
-    return frame("FRAME_CALLER", struct.pack("<IIIiII", uid, 0, 2**32 - 1, 0, 0, groups) + bytes(8 * NUMBERS + 4 * groups))
+    return frame("FRAME_CALLER", struct.pack("<IIIiII", uid, 0, 2**32 - 1, 0, 0, groups) + b"\xff" * 8 * LIMITS + bytes(8 * TRAITS + 4 * groups))
+
+
+def away():
+    """All of a task whose program is missing here."""
+    return [start(1, path="/nowhere"), caller(), job(b"true", path=b"/nowhere"), NOTHING_NAMED]
 
 
 def told(*frames):
@@ -68,29 +72,24 @@ def streams():
 
 
 h = member()
-saw = told(start(1, path="/nowhere"), caller(), frame("FRAME_JOB", JOB))
+saw = told(*away())
 ok("a place that is not granted is answered, and the stream ends", saw[1].get("FRAME_ADMISSION", {}).get("reason") == "files-differ", saw)
-look = [pid for keeper in children(c.launchers[0].pid) for pid in children(keeper) if stat(pid)[0] == "ehlook"]
-for pid in look:    # so the place is not known when the job is there
-    os.kill(pid, signal.SIGSTOP)
-saw = told(start(2), caller(), frame("FRAME_JOB", JOB + bytes(UNPLACED)))
-for pid in look:
-    os.kill(pid, signal.SIGCONT)
-ok("a job that is too large for one without a place is refused", "cannot keep its job" in saw[1].get("FRAME_REFUSED", ""), saw)
-saw = told(start(3), caller(uid=1000), frame("FRAME_JOB", JOB), frame("FRAME_NAMED", b""))
+saw = told(start(2, only_on=["absent"]))
+ok("so is one that is refused before its job", saw[1].get("FRAME_ADMISSION", {}).get("reason") == "labels", saw)
+saw = told(start(3), caller(uid=1000), JOB, frame("FRAME_NAMED", b""))
 ok("the job of another user than the place is refused", "its user is not the user of the reservation" in saw[1].get("FRAME_REFUSED", ""), saw)
-saw = told(frame("FRAME_START", {"token": "0" * 32}), caller(), frame("FRAME_JOB", JOB))
+saw = told(frame("FRAME_START", {"token": "0" * 32}), caller(), JOB)
 ok("a token that nobody gave is refused", "its reservation has expired" in saw[1].get("FRAME_REFUSED", ""), saw)
 saw = told(start(4), caller(), frame("FRAME_JOB", struct.pack("<I", 0xffff) * 25))
 ok("a job of a version that is not known is refused", "upgrade ehsched there" in saw[1].get("FRAME_REFUSED", ""), saw)
 for what, frames in (
         ("a caller before the request", [caller()]),
-        ("a job before the request", [frame("FRAME_JOB", JOB)]),
+        ("a job before the request", [JOB]),
         ("two requests", [start(5), start(6)]),
         ("two callers", [start(7), caller(), caller()]),
         ("a request that is no JSON", [frame("FRAME_START", b"x")]),
         ("a caller that is cut", [start(8), frame("FRAME_CALLER", b"x" * 20)]),
-        ("a caller of more groups than come", [start(9), frame("FRAME_CALLER", struct.pack("<IIIiII", 0, 0, 0, 0, 0, 9) + bytes(8 * NUMBERS))]),
+        ("a caller of more groups than come", [start(9), frame("FRAME_CALLER", struct.pack("<IIIiII", 0, 0, 0, 0, 0, 9) + bytes(8 * (LIMITS + TRAITS)))]),
         ("a request of more bytes than one has", [struct.pack("<II", FRAME["FRAME_START"], 1 << 20)])):
     status, said = told(*frames)
     ok(f"{what}: the stream ends", not {"FRAME_ATTACHED", "FRAME_REFUSED"} & set(said), (status, said))
@@ -109,5 +108,5 @@ status = other.request("GET", "/v1/roster")[0]
 ok("requests of the same node are answered beside them", status == 200, status)
 h.s.close()
 h = other
-ok("they end with their connection", until(lambda: told(start(1, path="/nowhere"))[1].get("FRAME_ADMISSION")), status)
+ok("they end with their connection", until(lambda: told(*away())[1].get("FRAME_ADMISSION")), status)
 done()

@@ -6,6 +6,7 @@ import json, os, re, resource, socket, struct, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, FRAME, Cluster, closed, frame, read_exactly, read_frame
 from ktap import done, ok
+from player import job
 from wait import until
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
@@ -112,8 +113,7 @@ def rude(name, data, reason, fds=0, hang_up=False):
     ok(f"{name}: closed, with the reason in the log", good and found and c.alive(0), c.log(0)[before:])
 
 
-job = struct.pack("<10I", 3, 7, 0o22, 0, 0, 0, 0, 1, 0, 0) + b"\xff" * 256 + bytes(16 + 19 * 8)
-job += b"@auto\0/bin/true\0/tmp\0true\0"
+good = job(b"true", node=b"@auto", path=b"/bin/true", folder=b"/tmp")[8:]
 rude("an unknown type", frame(200, b""), "unknown type")
 rude("type 0", frame(0, b""), "unknown type")
 rude("reserved bits", struct.pack("<II", FRAME["FRAME_REQUEST"] | 1 << 16, 2) + b"{}", "unknown type")
@@ -123,10 +123,10 @@ rude("a long request", frame("FRAME_REQUEST", b"", 1 << 20), "longer than 64 KiB
 rude("an empty request", frame("FRAME_REQUEST", b""), "empty")
 rude("a truncated header", b"\1\0\0", "truncated", hang_up=True)
 rude("a truncated request", frame("FRAME_REQUEST", b"{", 50), "truncated", hang_up=True)
-rude("a malformed job", frame("FRAME_JOB", job[:4] + os.urandom(596)), "malformed job")
-rude("a job of a newer version", frame("FRAME_JOB", b"\xff" * 4 + job[4:]), "newer version")
-rude("a truncated job", frame("FRAME_JOB", job[:-5]), "malformed job")
-rude("a malformed job with descriptors", frame("FRAME_JOB", job[:-5]), "malformed job", fds=7)
+rude("a malformed job", frame("FRAME_JOB", good[:4] + os.urandom(596)), "malformed job")
+rude("a job of a newer version", frame("FRAME_JOB", b"\xff" * 4 + good[4:]), "newer version")
+rude("a truncated job", frame("FRAME_JOB", good[:-5]), "malformed job")
+rude("a malformed job with descriptors", frame("FRAME_JOB", good[:-5]), "malformed job", fds=7)
 rude("a malformed description of a job that runs", frame("FRAME_ATTACH", os.urandom(300)), "cannot go on here")
 rude("silence", b"", "no first frame in time")
 with c.connect(0) as s:
@@ -134,7 +134,7 @@ with c.connect(0) as s:
     ok("what is not JSON gets an error", (saw := error(read_frame(s)[1])["usage"]) is True, saw)
     s.sendall(frame("FRAME_REQUEST", b'{"command":"tasks"}'))
     ok("and the connection goes on", (saw := read_frame(s)[1]["version"]) == 1, saw)
-    s.sendall(frame("FRAME_JOB", job))
+    s.sendall(frame("FRAME_JOB", good))
     ok("a job after a request: closed", closed(s))
 
 # Jobs that never become complete: 8 MiB each, so most are turned away.

@@ -9,6 +9,7 @@ import cluster, confinement
 from cluster import EHCTL, FRAME, STUB, Cluster, frame, removed
 from confinement import become, enter, no_new_privs
 from ktap import done, ok, skip
+from player import job
 from wait import WAIT, until
 
 PIPE, NULL = subprocess.PIPE, subprocess.DEVNULL
@@ -110,19 +111,18 @@ else:
 def asked(before, aside=None):
     """The number and the text of the answer to a client that has done that between its connection and its job; or `aside`, in a
     second thread."""
-    words = [b"@0.1", b"/bin/true", b"/", b"true", b"PATH=/usr/bin:/bin"]
-    job = struct.pack("<10I", 3, 7, 0o22, 0, 0, 0, 0, 1, 1, 0xffffffff) + b"\xff" * 256 + bytes(16 + 19 * 8) + b"\0".join(words) + b"\0"
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
         os.close(reader)
+        os.chdir("/")
         with c.net.enter(0), c.connect(0) as s:
             if aside:
                 confined, over = threading.Event(), threading.Event()
                 threading.Thread(target=lambda: (aside(), confined.set(), over.wait()), daemon=True).start()
                 confined.wait(WAIT)
             before()
-            s.sendall(frame("FRAME_JOB", job))
+            s.sendall(job(b"true", path=b"/bin/true"))
             kind, length = struct.unpack("<II", cluster.read_exactly(s, 8))
             os.write(writer, struct.pack("<I", kind) + cluster.read_exactly(s, length))
         os._exit(0)

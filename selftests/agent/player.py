@@ -5,14 +5,15 @@ import os, socket, struct
 import agent_socket
 from cluster import FRAME, JOB, frame, read_exactly
 
-UNLIMITED = b"\xff" * 256       # soft and hard, of 16 limits
+LIMITS, TRAITS = 16, 19
+UNLIMITED = b"\xff" * 16 * LIMITS       # soft and hard
 
 
-def job(*argv, node=b"@0.1", path=b"/bin/sh", flags=7, nice=0, login=0xffffffff, rlimits=UNLIMITED):
+def job(*argv, node=b"@0.1", path=b"/bin/sh", folder=b"/", flags=7, nice=0, login=0xffffffff, rlimits=UNLIMITED):
     """FRAME_JOB of this command."""
-    words = [node, path, b"/", *argv, b"PATH=/usr/bin:/bin"]
+    words = [node, path, folder, *argv, b"PATH=/usr/bin:/bin"]
     text = struct.pack("<10I", 3, flags, 0o22, nice, 0, 0, 0, len(argv), 1, login)
-    return frame("FRAME_JOB", text + rlimits + bytes(16 + 19 * 8) + b"\0".join(words) + b"\0")
+    return frame("FRAME_JOB", text + rlimits + bytes(16 + 8 * TRAITS) + b"\0".join(words) + b"\0")
 
 
 def link(number, expected, what, body=b""):
@@ -49,6 +50,7 @@ def lie(cluster, before, *argv, **said):
     pid = os.fork()
     if not pid:
         os.close(reader)
+        os.chdir("/")
         with cluster.net.enter(0), socket.socket(socket.AF_UNIX) as s:
             before()
             agent_socket.connect(s)

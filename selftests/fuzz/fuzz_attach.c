@@ -6,6 +6,7 @@
 
 #include "wire/attach.h"
 #include "wire/caller.h"
+#include "wire/seen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct attach attach;
 	struct note note;
 	struct kept kept;
+	struct seen seen;
 
 	if (!attach_decode(&attach, data, size))
 		same(again, attach_encode(&attach, again), data, size);
@@ -50,6 +52,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		same(again, note_encode(&note, again), data, size);
 	if (!kept_decode(&kept, data, size))
 		same(again, kept_encode(&kept, again), data, size);
+	if (!seen_decode(&seen, data, size)) {
+		seen_encode(&seen, again);
+		same(again, SEEN_SIZE, data, size);
+	}
 	fuzz_caller(data, size);
 	return 0;
 }

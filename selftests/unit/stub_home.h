@@ -216,6 +216,7 @@ static inline void home_on_frame(struct home *h, enum frame_type type, uint8_t *
 
 	switch (type) {
 	case FRAME_NAMED:
+	case FRAME_SEEN:
 		break;
 	case FRAME_JOB:
 		assert_false(h->job);
