@@ -27,6 +27,16 @@ uint64_t report_id(const char *placement)
 	return XXH3_64bits(placement, strlen(placement));
 }
 
+bool report_id_is_of(const char *placement, const char *code)
+{
+	const size_t n = strlen(code);
+
+	if (strncmp(placement, code, n) != 0 || placement[n] != ':' || !placement[n + 1])
+		return false;
+	placement += n + 1;
+	return strspn(placement, "0123456789") == strlen(placement);
+}
+
 void report_own(struct agent *agent, struct report *out)
 {
 	const struct node_settings *set = node_settings(agent);

@@ -27,6 +27,8 @@ json_t *report_node(const struct report *r, const char *code, const char *host,
 const char *report_state_name(enum eh_state state);
 /** Hashes a placement's id to the number that lib/eh uses. */
 uint64_t report_id(const char *placement);
+/** Whether this is the ID of a placement whose home has this code: CODE:NUMBER. */
+bool report_id_is_of(const char *placement, const char *code);
 
 /** Reads a member of a JSON object, an integer from 0 to max. 0 or -EINVAL. */
 int report_number(const json_t *body, const char *name, uint64_t max, uint64_t *out);

@@ -195,6 +195,7 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 {
 	struct agent *agent = ctl_agent(c);
 	const char *id = json_string_value(json_object_get(request, "id"));
+	const bool timing = json_is_true(json_object_get(request, "timing"));
 	char *end, found[TASKS_ID], why[TASKS_WHY];
 	json_t *reply;
 	long pid;
@@ -221,11 +222,11 @@ static void commands_do_why(struct ctl_conn *c, const json_t *request)
 	if (!reply && pid)
 		reply = commands_why_record(c, record_by_pid(agent, pid));
 	if (!reply) {
-		past_why(c, id, json_is_true(json_object_get(request, "timing")));
+		past_why(c, id, timing);
 		return;
 	}
 	names_add(agent, reply);
-	if (json_is_true(json_object_get(request, "timing")))
+	if (timing)
 		timing_reply(c, reply);
 	else
 		ctl_reply(c, reply);

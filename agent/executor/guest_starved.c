@@ -10,6 +10,7 @@
 
 #include "base/agent.h"
 #include "base/log.h"
+#include "cluster/report.h"
 #include "executor/reserve.h"
 #include "net/peer.h"
 #include "node/cgroup.h"
@@ -54,13 +55,12 @@ void guest_starved_look(struct guest *g, int status)
 
 json_t *guest_starved_of(const struct agent *agent, const struct peer *home)
 {
-	const size_t n = strlen(peer_code(home));
 	json_t *list = json_array();
 
 	for (int i = 0; i < GUEST_STARVED; i++) {
 		const char *id = agent->guests->starved[i];
 
-		if (!strncmp(id, peer_code(home), n) && id[n] == ':')
+		if (report_id_is_of(id, peer_code(home)))
 			json_array_append_new(list, json_string(id));
 	}
 	return list;

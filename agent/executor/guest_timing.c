@@ -9,6 +9,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
+#include "cluster/report.h"
 #include "cluster/timing.h"
 #include "executor/guest_inside.h"
 #include "executor/reserve.h"
@@ -79,12 +80,9 @@ bool guest_timing(const struct agent *agent, const char *id, struct timing *out)
 json_t *guest_on_timing(struct agent *agent, struct peer *from, const json_t *body, int *status)
 {
 	const char *id = json_string_value(json_object_get(body, "id")) ?: "";
-	const char *code = peer_code(from);
-	const size_t n = strlen(code);
 	struct timing there;
 
-	/* An ID begins with its home. */
-	if (strncmp(id, code, n) != 0 || id[n] != ':' || !guest_timing(agent, id, &there))
+	if (!report_id_is_of(id, peer_code(from)) || !guest_timing(agent, id, &there))
 		return json_pack("{s:n}", "steps");
 	return json_pack("{s:o}", "steps", timing_to_json(&there));
 }

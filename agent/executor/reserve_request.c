@@ -3,12 +3,12 @@
 
 #include "executor/reserve_request.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <linux/ehsched.h>
 
 #include "base/agent.h"
 #include "cluster/idle_message.h"
+#include "cluster/report.h"
 #include "eh/eh.h"
 #include "net/peer.h"
 #include "wire/launch.h"
@@ -17,15 +17,7 @@
 
 bool reserve_request_id_is_good(const struct peer *from, const char *id)
 {
-	size_t n = strlen(peer_code(from));
-
-	if (strncmp(id, peer_code(from), n) || id[n] != ':' || !id[n + 1] ||
-	    strlen(id) >= RESERVE_ID_MAX)
-		return false;
-	for (id += n + 1; *id; id++)
-		if (!isdigit((unsigned char)*id))
-			return false;
-	return true;
+	return report_id_is_of(id, peer_code(from)) && strlen(id) < RESERVE_ID_MAX;
 }
 
 const char *reserve_request_read(struct reserve_request *q, const struct peer *from,

@@ -11,6 +11,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
+#include "cluster/report.h"
 #include "home/eligible.h"
 #include "net/peer.h"
 #include "wire/attach.h"
@@ -175,10 +176,7 @@ static void record_ignore(evutil_socket_t fd, short what, void *arg)
 /* It is shown to everybody. */
 bool record_id_is_ours(const struct agent *agent, const char *id)
 {
-	const size_t n = strlen(agent->code);
-
-	return !strncmp(id, agent->code, n) && id[n] == ':' && id[n + 1] &&
-	       strspn(id + n + 1, "0123456789") == strlen(id + n + 1);
+	return report_id_is_of(id, agent->code);
 }
 
 struct placement *record_adopt(struct agent *agent, const struct attach *who, struct peer *to,
