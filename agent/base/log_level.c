@@ -28,7 +28,7 @@ const struct log_area log_areas[] = {
 	{ "placement", { "home/placement", "home/record", "cluster/ask", "executor/reserve" } },
 	{ "roster", { "cluster/enrol", "cluster/join", "cluster/leave", "cluster/store" } },
 	{ "route", { "job/route", "home/away", "executor/guest" } },
-	{ "view", { "executor/view", "home/serve", "net/tunnel" } },
+	{ "view", { "executor/view", "home/serve" } },
 	{ 0 },
 };
 

@@ -109,16 +109,13 @@ static int guest_tell_job(struct guest *g)
 int guest_start(struct guest *g)
 {
 	struct agent *agent = g->agent;
-	int pair[2], err;
+	int socket = route_make_end(&g->route), err;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	err = route_set_end(&g->route, pair[0]);
-	if (err)
-		goto close_its;
+	if (socket < 0)
+		return socket;
 	guest_time(g, TIMING_LAUNCH);
 	err = launch_start(agent, &g->launch, &g->caller, g->place->id, g->place->user,
-			   view_namespace(&g->view), pair[1]);
+			   view_namespace(&g->view), socket);
 	if (err)
 		goto close_its;
 	guest_starved_begin(agent);
@@ -136,6 +133,6 @@ int guest_start(struct guest *g)
 	if (!g->comparing && !g->ask)
 		guest_drop_job(g);
 close_its:
-	close(pair[1]);
+	close(socket);
 	return err;
 }

@@ -23,7 +23,6 @@
 #include "job/kept.h"
 #include "net/link.h"
 #include "net/peer.h"
-#include "net/tunnel.h"
 #include "base/launcher.h"
 #include "node/cgroup.h"
 #include "wire/frame.h"
@@ -93,7 +92,7 @@ static bool view_is_known(const struct view_mounted *v)
 	return v->mount.ns < 0 || (v->launcher && v->launcher == launcher_starts(v->home->agent));
 }
 
-/* Pipes first, because closing the namespace may send requests to home. */
+/* Routes first, because closing the namespace may send requests to home. */
 static void view_free(struct view_mounted *v)
 {
 	struct view_mounted **at;
@@ -103,14 +102,11 @@ static void view_free(struct view_mounted *v)
 			;
 		*at = v->next;
 	}
-	for (size_t i = 0; i < v->nlinks; i++) {
+	for (; v->nlinks; v->nlinks--)
 		if (v->leave)
-			tunnel_close(&v->links[i].pipe);
+			route_close(&v->links[v->nlinks - 1].route);
 		else
-			tunnel_finish(&v->links[i].pipe);
-		free(v->links[i].head);
-	}
-	v->nlinks = 0;
+			route_close_clean(&v->links[v->nlinks - 1].route);
 	if (v->synced)
 		event_free(v->synced);
 	v->synced = NULL;
@@ -263,13 +259,14 @@ static int view_mount_all(struct view_mounted *v, const json_t *paths)
 		return -EPROTO;
 	for (size_t i = 0; i < count && !err; i++) {
 		path = json_string_value(json_array_get(paths, i));
-		err = view_path_is_good(path, !i) ? 0 : -EPROTO;
+		err = view_path_is_good(path, !i) ? view_add_link(v) : -EPROTO;
 		if (err)
 			break;
-		v->nlinks++;
-		err = view_open_link(v, i, path, &socket);
-		if (socket < 0)
+		socket = view_open_link(v, i, path);
+		if (socket < 0) {
+			err = socket;
 			break;
+		}
 		trees.paths[trees.n] = path;
 		trees.sockets[trees.n++] = socket;
 	}

@@ -9,7 +9,7 @@
  *   view_again.c         their connections, also again, and views of an earlier agent
  *   view_mount.c         has ehlaunch make the namespace of a view and start its ehview
  *   view_sync.c          what ehview is asked
- *   net/tunnel.c         bytes between a socket and a stream, for both sides
+ *   job/route.c          between a socket and a stream, for both sides
  *   home/serve.c         home's side
  *
  * A view outlives its connections and the agents, for job-limit: ehview and ehfiles keep what the

@@ -7,10 +7,9 @@
 #include "executor/view_again.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
+#include <linux/ehsched.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -22,7 +21,6 @@
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/peers.h"
-#include "wire/frame.h"
 
 #define AGAIN_MS 50 /* before the first try; doubled up to the next */
 #define AGAIN_MAX_MS 1000
@@ -31,80 +29,92 @@ static void view_broken(struct view_mounted *v);
 
 /* ---- connections ---- */
 
-/* Whether it can wait for another connection. */
-static bool view_waits(const struct view_mounted *v)
+/* It broke, or its end is that of the view. */
+static void view_on_stream_gone(void *ctx, bool clean)
 {
-	return v->mount.ns >= 0;
-}
+	struct view_link *link = ctx;
+	struct view_mounted *v = link->of;
 
-static void view_on_closed(void *ctx, bool ended)
-{
-	struct view_mounted *v = ((struct view_link *)ctx)->of;
-
+	route_close_end(&link->route);
 	if (v->mount.ns < 0)
 		view_lost(v, "home does not serve its files");
-	else if (ended)
+	else if (clean)
 		view_lost(v, "home serves its files no longer");
-	else if (view_waits(v) && (v->uses || v->adopted))
+	else if (v->uses || v->adopted)
 		view_broken(v);
 	else
 		view_lost(v, "lost the connection to home's files");
 }
 
-static int view_fill_head(struct view_mounted *v, unsigned int i, const char *path)
+static void view_on_ended(void *ctx)
+{
+	view_on_stream_gone(ctx, true);
+}
+
+static void view_on_refused(void *ctx, int status)
+{
+	route_drop_stream(&((struct view_link *)ctx)->route);
+	view_on_stream_gone(ctx, false);
+}
+
+static const struct route_ops view_route_ops = {
+	.ended = view_on_ended,
+	.stream_gone = view_on_stream_gone,
+	.refused = view_on_refused,
+};
+
+int view_add_link(struct view_mounted *v)
+{
+	struct view_link *link = &v->links[v->nlinks];
+
+	if (route_open(&link->route, v->home->agent, -1, &view_route_ops, link))
+		return -ENOMEM;
+	link->of = v;
+	v->nlinks++;
+	return 0;
+}
+
+int view_open_link(struct view_mounted *v, unsigned int i, const char *path)
 {
 	const size_t length = path ? strlen(path) : 0;
 	struct kept_head h = { .uid = v->uid, .number = i, .again = !path, .length = length };
-	struct view_link *link = &v->links[i];
-	uint8_t *head;
+	struct route *r = &v->links[i].route;
+	uint8_t head[KEPT_HEAD + EHS_PATH_MAX];
+	int socket = route_make_end(r), err;
+	struct h2_stream *s;
 
-	free(link->head);
-	head = malloc(KEPT_HEAD + length);
-	link->head = (char *)head;
-	if (!head)
-		return -ENOMEM;
+	if (socket < 0)
+		return socket;
 	memcpy(h.token, v->token, sizeof(h.token));
 	kept_head_put(head, &h);
 	if (path)
 		/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): its length is in the head */
 		memcpy(head + KEPT_HEAD, path, length);
-	link->pipe = (struct tunnel){ .fd = -1, .first = head, .nfirst = KEPT_HEAD + length };
-	return 0;
-}
-
-int view_open_link(struct view_mounted *v, unsigned int i, const char *path, int *socket)
-{
-	struct view_link *link = &v->links[i];
-	int pair[2], err;
-
-	*socket = -1;
-	link->of = v;
-	link->pipe = (struct tunnel){ .fd = -1 };
-	err = view_fill_head(v, i, path);
-	if (err)
-		return err;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	*socket = pair[1];
-	err = tunnel_open(&link->pipe, v->home->agent->base, pair[0], view_on_closed, link);
-	if (err)
-		return err;
-	link->pipe.stream = link_open(v->home, "POST", "/v1/files", &tunnel_ops, &link->pipe);
-	return link->pipe.stream ? 0 : -errno;
+	s = link_open(v->home, "POST", "/v1/files", &route_stream_ops, r);
+	err = s ? 0 : -errno;
+	if (s) {
+		route_use(r, s);
+		err = route_begin(r, head, KEPT_HEAD + length);
+	}
+	if (!err)
+		return socket;
+	close(socket);
+	return err;
 }
 
 /* ---- another one ---- */
 
 static void view_again(struct view_mounted *v, unsigned int i)
 {
-	int socket, err = view_open_link(v, i, NULL, &socket);
+	int socket = view_open_link(v, i, NULL);
+	int err = socket < 0 ? socket : control_connect(v->mount.control, i, socket);
 
-	if (!err)
-		err = control_connect(v->mount.control, i, socket);
-	if (err)
-		tunnel_close(&v->links[i].pipe);
 	if (socket >= 0)
 		close(socket);
+	if (!err)
+		return;
+	route_drop_stream(&v->links[i].route);
+	route_close_end(&v->links[i].route);
 }
 
 static void view_again_later(struct view_mounted *v)
@@ -124,7 +134,7 @@ static void view_again_later(struct view_mounted *v)
 static bool view_is_connected(const struct view_mounted *v)
 {
 	for (size_t i = 0; i < v->nlinks; i++)
-		if (v->links[i].pipe.fd < 0 || !v->links[i].pipe.came)
+		if (v->links[i].route.socket < 0 || !v->links[i].route.came)
 			return false;
 	return true;
 }
@@ -145,7 +155,7 @@ void view_on_again(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	for (size_t i = 0; i < v->nlinks; i++)
-		if (v->links[i].pipe.fd < 0)
+		if (v->links[i].route.socket < 0)
 			view_again(v, i);
 	view_again_later(v);
 }
@@ -198,11 +208,8 @@ void view_adopt(struct agent *agent, int socket, const struct kept *k)
 	v->adopted = true;
 	/* Another ehlaunch does not know its namespace. */
 	v->launcher = k->known ? launcher_starts(agent) : 0;
-	v->nlinks = k->number;
-	for (size_t i = 0; i < v->nlinks; i++) {
-		v->links[i].of = v;
-		v->links[i].pipe.fd = -1;
-	}
-	if (view_expect(v))
+	while (v->nlinks < k->number && !view_add_link(v))
+		;
+	if (v->nlinks < k->number || view_expect(v))
 		view_lost(v, "out of memory");
 }

@@ -5,7 +5,7 @@
 
 #include <event2/event.h>
 #include "executor/view_mount.h"
-#include "net/tunnel.h"
+#include "job/route.h"
 #include "wire/attach.h"
 #include "wire/launch.h"
 
@@ -16,8 +16,7 @@ struct view_use;
 /* The connection of one of home's file systems. */
 struct view_link {
 	struct view_mounted *of;
-	struct tunnel pipe; /* fd -1: none */
-	char *head; /* the start of its stream */
+	struct route route; /* without an end: it is missing */
 };
 
 struct view_mounted {
@@ -54,9 +53,10 @@ int view_expect(struct view_mounted *v);
 void view_idle(struct view_mounted *v);
 
 /* view_again.c */
-/* Connects file system `i`, for the first time if there is a path. *socket is the other end of the
- * connection, also after an error, or -1. 0 or -errno. */
-int view_open_link(struct view_mounted *v, unsigned int i, const char *path, int *socket);
+/* One more file system, without a connection. 0 or -ENOMEM. */
+int view_add_link(struct view_mounted *v);
+/* Connects file system `i`, for the first time if there is a path. Returns the socket for ehview, or -errno. */
+int view_open_link(struct view_mounted *v, unsigned int i, const char *path);
 /* Of the timer `again`: connects what is not connected. */
 void view_on_again(evutil_socket_t fd, short what, void *arg);
 /* It is there again: of an earlier agent. */

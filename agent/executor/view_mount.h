@@ -35,7 +35,7 @@ int view_mount_start(struct agent *agent, struct view_mount *m, const struct vie
 int view_mount_try(struct agent *agent, struct view_mount *m);
 /** 0: nothing new, 1: it is mounted, -1: it is not, or not any more, with the reason in `why`. */
 int view_mount_take(struct view_mount *m, char *why, size_t size);
-/** Ends it. Call tunnel_close() first: the kernel may send requests home through this agent. */
+/** Ends it. Close its routes first: the kernel may send requests home through this agent. */
 void view_mount_end(struct view_mount *m);
 
 #endif

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/socket.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
 #include <event2/buffer.h>
@@ -30,28 +29,24 @@
 #include "helpers/common/control.h"
 #include "home/mounts.h"
 #include "job/kept.h"
+#include "job/route.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
 #include "net/peers.h"
-#include "net/tunnel.h"
 #include "base/launcher.h"
-#include "wire/frame.h"
 #include "wire/view.h"
 
 struct serve {
 	struct agent *agent;
 	struct serve *next;
 	struct peer *to;
-	uid_t uid;
-	uint8_t head[KEPT_HEAD + EHS_PATH_MAX + 1]; /* with the path */
-	unsigned int have; /* bytes of `head` */
-	struct tunnel pipe; /* fd -1: no connection */
+	struct route
+		route; /* without an end: no connection, or it is not known yet to which server */
 	struct kept_head which;
 	int news; /* of ehlaunch; its close ends the server. -1: not started */
 	int control; /* of an ehfiles, which can have another connection; -1: not started yet */
 	struct event *told, *idle;
 	struct event *limit; /* until there is a connection again, or its server is here */
-	struct evbuffer *early; /* what has come for a server that is not here yet; NULL: no such */
 	bool unsaid; /* it is not known yet which files the stream is for */
 	uint64_t adopted; /* clock_ms() when it came from an earlier agent; 0: it did not */
 	bool unused; /* at the last check */
@@ -74,11 +69,6 @@ const char *serve_trouble(void)
 		       : "view home needs ehfiles next to ehagent or in ../libexec/ehsched";
 }
 
-static char *serve_path(struct serve *v)
-{
-	return (char *)v->head + KEPT_HEAD;
-}
-
 static void serve_free(struct serve *v)
 {
 	struct serve **at;
@@ -86,7 +76,7 @@ static void serve_free(struct serve *v)
 	for (at = &v->agent->serves->list; *at != v; at = &(*at)->next)
 		;
 	*at = v->next;
-	tunnel_finish(&v->pipe);
+	route_close_clean(&v->route);
 	if (v->told)
 		event_free(v->told);
 	if (v->news >= 0) {
@@ -99,8 +89,6 @@ static void serve_free(struct serve *v)
 		event_free(v->idle);
 	if (v->limit)
 		event_free(v->limit);
-	if (v->early)
-		evbuffer_free(v->early);
 	free(v);
 }
 
@@ -110,7 +98,7 @@ static void serve_free(struct serve *v)
  */
 static void serve_leave(struct serve *v)
 {
-	tunnel_close(&v->pipe);
+	route_close(&v->route);
 	if (v->news >= 0)
 		close(v->news);
 	v->news = -1;
@@ -125,61 +113,30 @@ static void serve_wait(struct serve *v, uint64_t ms)
 	evtimer_add(v->limit, &limit);
 }
 
-static void serve_on_limit(evutil_socket_t fd, short what, void *arg)
+/* There is no connection: the executor tries again. */
+static void serve_broken(struct serve *v)
 {
-	struct serve *v = arg;
-	const bool tell = !v->early && log_allowed(&serve_log);
-
-	if (tell && v->unsaid)
-		log_warning("node %s opened a stream for files and did not say which: closed",
-			    peer_code(v->to));
-	else if (tell)
-		log_info("node %s did not come back for the files of user %u: closed",
-			 peer_code(v->to), v->which.uid);
-	serve_free(v);
-}
-
-static void serve_on_closed(void *ctx, bool ended)
-{
-	struct serve *v = ctx;
-
-	if (ended || v->control < 0)
-		serve_free(v);
-	else
-		serve_wait(v, v->agent->config->job_limit);
+	route_drop_stream(&v->route);
+	route_close_end(&v->route);
+	serve_wait(v, v->agent->config->job_limit);
 }
 
 /* ---- another connection ---- */
 
-/* The stream of `from` becomes that of `v`. 0 or -errno; it is not `from`'s any more. */
-static int serve_connect(struct serve *v, struct serve *from)
+/* The stream of `from`, with what has come on it, becomes that of `v`. */
+static void serve_connect(struct serve *v, struct serve *from)
 {
-	struct h2_stream *s = from->pipe.stream;
-	int pair[2], err;
+	int socket, err;
 
-	/* The old one is dead, and we have not noticed yet. */
-	tunnel_close(&v->pipe);
 	evtimer_del(v->limit);
-	from->pipe.stream = NULL;
-	err = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
-	if (err)
-		goto wait;
-	err = tunnel_open(&v->pipe, v->agent->base, pair[0], serve_on_closed, v);
-	if (!err)
-		err = control_connect(v->control, 0, pair[1]);
-	close(pair[1]);
-	if (err)
-		goto wait;
-	v->pipe.stream = s;
-	h2_stream_accept(s, &tunnel_ops, &v->pipe);
-	h2_stream_resume(s);
-	return 0;
-wait:
-	/* The executor tries again. */
-	tunnel_close(&v->pipe);
-	h2_stream_abort(s);
-	serve_wait(v, v->agent->config->job_limit);
-	return err;
+	/* An old one is dead, and we have not noticed yet. */
+	route_hand_over(&from->route, &v->route);
+	socket = route_make_end(&v->route);
+	err = socket < 0 ? socket : control_connect(v->control, 0, socket);
+	if (socket >= 0)
+		close(socket);
+	if (err || route_take(&v->route))
+		serve_broken(v);
 }
 
 /* Tokens are secret. This is for one that has become known all the same. */
@@ -189,63 +146,50 @@ static bool serve_is_same(const struct serve *a, const struct serve *b)
 	       a->which.number == b->which.number && !strcmp(a->which.token, b->which.token);
 }
 
-/* The server that this one asks for. */
-static struct serve *serve_find(const struct serve *v)
-{
-	for (struct serve *s = v->agent->serves->list; s; s = s->next)
-		if (s != v && s->control >= 0 && serve_is_same(s, v))
-			return s;
-	return NULL;
-}
-
-/* It has come from an earlier agent: an executor may wait for it. */
-static void serve_find_parked(struct serve *v)
-{
-	struct evbuffer *early;
-	const uint8_t *bytes;
-	struct serve *s;
-	size_t n;
-
-	for (s = v->agent->serves->list; s && !(s->early && serve_is_same(s, v)); s = s->next)
-		;
-	if (!s)
-		return;
-	early = s->early;
-	s->early = NULL;
-	if (!serve_connect(v, s)) {
-		n = evbuffer_get_length(early);
-		bytes = n ? evbuffer_pullup(early, n) : NULL;
-		if (n && (!bytes || tunnel_ops.data(&v->pipe, bytes, n)))
-			tunnel_close(&v->pipe);
-		if (v->pipe.fd < 0)
-			serve_wait(v, v->agent->config->job_limit);
-	}
-	evbuffer_free(early);
-	serve_free(s);
-}
-
-/* Goes on with a server. The bytes behind the head are the executor's. 0 or -errno. */
-static int serve_again(struct serve *v, const uint8_t *data, size_t length)
+/* Goes on with a server that is here, or waits for its keeper, which may come if this agent has just started. */
+static void serve_again(struct serve *v)
 {
 	const uint64_t age = clock_ms() - v->agent->serves->began;
 	const unsigned int limit = v->agent->config->job_limit;
-	struct serve *s = serve_find(v);
-	int err;
+	struct serve *s = v->agent->serves->list;
 
-	if (s) {
-		err = serve_connect(s, v);
-		serve_free(v);
-		/* The stream is reset already. */
-		return !err && length ? tunnel_ops.data(&s->pipe, data, length) : 0;
+	while (s && !(s->control >= 0 && serve_is_same(s, v)))
+		s = s->next;
+	if (!s && age < limit) {
+		serve_wait(v, limit - age);
+		return;
 	}
-	/* Just started: its keeper may still come. */
-	v->early = age < limit ? evbuffer_new() : NULL;
-	if (!v->early || evbuffer_add(v->early, data, length)) {
-		serve_free(v);
-		return 0;
+	if (s)
+		serve_connect(s, v);
+	serve_free(v);
+}
+
+/* It has come from an earlier agent: an executor may wait for it. */
+static void serve_find_parked(const struct serve *v)
+{
+	struct serve *s = v->agent->serves->list;
+
+	while (s && !(s->which.again && serve_is_same(s, v)))
+		s = s->next;
+	if (s)
+		serve_again(s);
+}
+
+static void serve_on_limit(evutil_socket_t fd, short what, void *arg)
+{
+	struct serve *v = arg;
+
+	if (v->which.again) {
+		serve_again(v);
+		return;
 	}
-	serve_wait(v, limit - age);
-	return 0;
+	if (v->unsaid && log_allowed(&serve_log))
+		log_warning("node %s opened a stream for files and did not say which: closed",
+			    peer_code(v->to));
+	else if (!v->unsaid && log_allowed(&serve_log))
+		log_info("node %s did not come back for the files of user %u: closed",
+			 peer_code(v->to), v->which.uid);
+	serve_free(v);
 }
 
 /* ---- its server ---- */
@@ -254,7 +198,7 @@ static int serve_again(struct serve *v, const uint8_t *data, size_t length)
 static bool serve_is_waited_for(const struct serve *v)
 {
 	return clock_ms() - v->adopted < v->agent->config->job_limit ||
-	       v->agent->serves->waited(v->to, v->uid);
+	       v->agent->serves->waited(v->to, v->which.uid);
 }
 
 /* Closes servers that no task needs, in case the executor keeps them open. */
@@ -262,16 +206,16 @@ static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 {
 	struct serve *v = arg;
 	const struct serves *all = v->agent->serves;
-	bool unused = !all->shown(v->to, v->uid);
+	bool unused = !all->shown(v->to, v->which.uid);
 
 	/* It waits for a connection, or a stub may still come to this agent. */
-	if (v->control >= 0 && (v->pipe.fd < 0 || (v->adopted && serve_is_waited_for(v))))
+	if (v->control >= 0 && (v->route.socket < 0 || (v->adopted && serve_is_waited_for(v))))
 		unused = false;
 	if (unused && v->unused) {
 		if (log_allowed(&serve_log))
 			log_info("node %s kept the files of user %u open without a task that needs "
 				 "them: closed",
-				 peer_code(v->to), v->uid);
+				 peer_code(v->to), v->which.uid);
 		serve_free(v);
 		return;
 	}
@@ -301,18 +245,18 @@ static void serve_on_told(evutil_socket_t fd, short what, void *arg)
 	if (ret > 0 && control >= 0 && control != v->control)
 		close(control);
 	if (ret > 0 && news.stage != LAUNCH_READY && log_allowed(&serve_log))
-		log_warning("cannot serve the files of user %u to node %s: %s: %s", v->uid,
+		log_warning("cannot serve the files of user %u to node %s: %s: %s", v->which.uid,
 			    peer_code(v->to), launcher_trouble(&news), strerror(news.error));
 	serve_free(v);
 }
 
 /* Has the server started that is to have this socket. 0 or -errno. */
-static int serve_ask(struct serve *v, int socket)
+static int serve_ask(struct serve *v, const char *path, int socket)
 {
-	const char *path = serve_path(v), *user = user_name(v->uid);
+	const char *user = user_name(v->which.uid);
 	struct launch_files files = {
 		.head.kind = LAUNCH_FILES,
-		.uid = v->uid,
+		.uid = v->which.uid,
 		.nice = v->agent->nice,
 	};
 	const struct launcher_request q = {
@@ -332,25 +276,22 @@ static int serve_ask(struct serve *v, int socket)
 	return v->news < 0 ? v->news : 0;
 }
 
-static int serve_start(struct serve *v)
+static int serve_start(struct serve *v, const char *path)
 {
-	int pair[2], err;
+	const struct timeval look = { v->agent->config->link_idle / 1000 + 1, 0 };
+	int socket, err;
 
-	if (!v->uid && !v->agent->config->allow_root)
+	if (!v->which.uid && !v->agent->config->allow_root)
 		return -EPERM;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	err = serve_ask(v, pair[1]);
-	close(pair[1]);
-	if (err) {
-		close(pair[0]);
-		return err;
-	}
-	err = tunnel_open(&v->pipe, v->agent->base, pair[0], serve_on_closed, v);
+	socket = route_make_end(&v->route);
+	if (socket < 0)
+		return socket;
+	err = serve_ask(v, path, socket);
+	close(socket);
 	if (err)
 		return err;
 	v->told = event_new(v->agent->base, v->news, EV_READ | EV_PERSIST, serve_on_told, v);
-	return v->told && !event_add(v->told, NULL) ? 0 : -ENOMEM;
+	return v->told && !event_add(v->told, NULL) && !event_add(v->idle, &look) ? 0 : -ENOMEM;
 }
 
 /* ---- what there is ---- */
@@ -375,90 +316,78 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 	return json_pack("{s:o}", "mounts", mounts);
 }
 
-/* ---- the server ---- */
+/* ---- the stream ---- */
 
-/* Length of the header with the mount point, as far as known; 0: invalid. */
-static size_t serve_head(struct serve *v)
+static int serve_begin(struct serve *v, char *path)
 {
-	if (v->have < KEPT_HEAD)
-		return KEPT_HEAD;
-	return kept_head_get(&v->which, v->head) ? 0 : KEPT_HEAD + v->which.length;
-}
+	const unsigned int uid = v->which.uid;
+	int err = -EPERM;
 
-static int serve_data(void *ctx, const uint8_t *data, size_t length)
-{
-	struct serve *v = ctx;
-	const struct timeval look = { v->agent->config->link_idle / 1000 + 1, 0 };
-	size_t n = 0;
-	int err;
-
-	if (v->early)
-		return evbuffer_add(v->early, data, length) ? -ENOMEM : 0;
-	while (v->have < serve_head(v) && n < length)
-		v->head[v->have++] = data[n++];
-	h2_stream_consume(v->pipe.stream, n);
-	if (!serve_head(v))
-		return -EPROTO;
-	if (v->have < serve_head(v))
-		return 0;
-	v->head[v->have] = '\0';
-	evtimer_del(v->limit);
-	v->unsaid = false;
-	v->uid = frame_get_u32(v->head);
-	if (v->which.again)
-		return serve_again(v, data + n, length - n);
-	if (!v->agent->serves->shown(v->to, v->uid)) {
+	if (!v->agent->serves->shown(v->to, uid)) {
 		if (log_allowed(&serve_log))
 			log_warning(
 				"refused node %s the files of user %u: no task there needs them",
-				peer_code(v->to), v->uid);
-		return -EPERM;
-	}
-	if (!mounts_has(serve_path(v))) {
+				peer_code(v->to), uid);
+	} else if (!mounts_has(path)) {
 		if (log_allowed(&serve_log))
 			log_warning(
 				"refused node %s the files of user %u in %s: this is not part of "
 				"a view",
-				peer_code(v->to), v->uid, serve_path(v));
-		return -EPERM;
-	}
-	err = serve_start(v);
-	if (err) {
-		if (log_allowed(&serve_log))
-			log_warning("cannot serve the files of user %u to node %s: %s", v->uid,
+				peer_code(v->to), uid, path);
+	} else {
+		err = serve_start(v, path);
+		if (err && log_allowed(&serve_log))
+			log_warning("cannot serve the files of user %u to node %s: %s", uid,
 				    peer_code(v->to), strerror(-err));
-		return err;
 	}
-	if (event_add(v->idle, &look))
-		return -ENOMEM;
-	h2_stream_accept(v->pipe.stream, &tunnel_ops, &v->pipe);
-	h2_stream_resume(v->pipe.stream);
-	return n < length ? tunnel_ops.data(&v->pipe, data + n, length - n) : 0;
+	return err;
 }
 
-static ssize_t serve_produce(void *ctx, uint8_t *buf, size_t room)
-{
-	return 0;
-}
-
-static void serve_closed(void *ctx, bool clean)
+/* The stream begins with its head and the path. What follows is its server's. */
+static int serve_on_early(void *ctx, struct evbuffer *in)
 {
 	struct serve *v = ctx;
+	char path[EHS_PATH_MAX + 1];
+	uint8_t head[KEPT_HEAD];
 
-	v->pipe.stream = NULL;
-	serve_free(v);
+	if (!v->unsaid || evbuffer_copyout(in, head, KEPT_HEAD) < KEPT_HEAD)
+		return 0;
+	if (kept_head_get(&v->which, head))
+		return -EPROTO;
+	if (evbuffer_get_length(in) < KEPT_HEAD + v->which.length)
+		return 0;
+	evbuffer_drain(in, KEPT_HEAD);
+	evbuffer_remove(in, path, v->which.length);
+	path[v->which.length] = '\0';
+	v->unsaid = false;
+	if (v->which.again) {
+		/* Not from here: the stream becomes another one's. */
+		serve_wait(v, 0);
+		return 0;
+	}
+	evtimer_del(v->limit);
+	return serve_begin(v, path);
 }
 
-static void serve_end(void *ctx)
+static void serve_on_ended(void *ctx)
 {
 	serve_free(ctx);
 }
 
-static const struct h2_stream_ops serve_ops = {
-	.data = serve_data,
-	.end = serve_end,
-	.produce = serve_produce,
-	.closed = serve_closed,
+static void serve_on_stream_gone(void *ctx, bool clean)
+{
+	struct serve *v = ctx;
+
+	if (clean || v->control < 0)
+		serve_free(v);
+	else
+		serve_broken(v);
+}
+
+static const struct route_ops serve_ops = {
+	.early = serve_on_early,
+	.ended = serve_on_ended,
+	.stream_gone = serve_on_stream_gone,
 };
 
 static struct serve *serve_new(struct peer *to)
@@ -470,10 +399,10 @@ static struct serve *serve_new(struct peer *to)
 		return NULL;
 	v->agent = agent;
 	v->to = to;
-	v->news = v->control = v->pipe.fd = -1;
+	v->news = v->control = -1;
 	v->idle = event_new(agent->base, -1, EV_PERSIST, serve_on_idle, v);
 	v->limit = evtimer_new(agent->base, serve_on_limit, v);
-	if (!v->idle || !v->limit) {
+	if (!v->idle || !v->limit || route_open(&v->route, agent, -1, &serve_ops, v)) {
 		if (v->idle)
 			event_free(v->idle);
 		if (v->limit)
@@ -499,7 +428,6 @@ void serve_adopt(struct agent *agent, int socket, const struct kept *k)
 	evutil_make_socket_nonblocking(socket);
 	v->news = socket;
 	v->adopted = clock_ms();
-	v->uid = k->uid;
 	v->which = (struct kept_head){ .uid = k->uid, .number = k->number };
 	memcpy(v->which.token, k->token, sizeof(v->which.token));
 	v->told = event_new(agent->base, socket, EV_READ | EV_PERSIST, serve_on_told, v);
@@ -516,11 +444,11 @@ int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
 
 	if (!v)
 		return 503;
-	v->pipe.stream = s;
+	route_use(&v->route, s);
 	v->unsaid = true;
 	serve_wait(v, H2_FIRST_MS);
-	*ops = &serve_ops;
-	*ctx = v;
+	*ops = &route_stream_ops;
+	*ctx = &v->route;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -24,8 +25,8 @@
 /* ---- the end's socket ---- */
 
 /*
- * Bytes of the stream that wait for the end: whole frames, and what has come of a FRAME_LINK. Of any
- * other frame what has come is consumed, as a job is longer than the stream's window.
+ * Bytes of the stream that wait for the end: whole frames, and what has come of a FRAME_LINK. Of a
+ * frame for the owner what has come is consumed, as a job is longer than the stream's window.
  */
 static size_t route_held(const struct route *r)
 {
@@ -35,7 +36,7 @@ static size_t route_held(const struct route *r)
 	uint32_t length;
 
 	if (evbuffer_copyout(r->from_peer, head, sizeof(head)) == sizeof(head) &&
-	    !frame_parse(head, &type, &length) && type != FRAME_LINK)
+	    !frame_parse(head, &type, &length) && r->ops->peer_types & ROUTE_TAKES(type))
 		part = 0;
 	return evbuffer_get_length(r->to_end) + part;
 }
@@ -126,7 +127,10 @@ void route_close_end(struct route *r)
 static void route_end_gone(struct route *r)
 {
 	route_close_end(r);
-	r->ops->end_gone(r->ctx);
+	if (r->ops->end_gone)
+		r->ops->end_gone(r->ctx);
+	else
+		route_finish(r);
 }
 
 /* What was written frees room for the stream. One that has gone is told by reading, after its last words. */
@@ -233,6 +237,7 @@ static void route_starve(struct route *r)
 
 static void route_from_end(struct route *r, bool reads)
 {
+	const unsigned int types = r->ops->from_end ? ROUTE_END_TYPES : 0;
 	int fd = r->socket, err, got = 1;
 
 	if (r->ops->end_speaks)
@@ -240,13 +245,12 @@ static void route_from_end(struct route *r, bool reads)
 	if (r->socket != fd)
 		return;
 	/* What could not be taken before comes first. */
-	err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL, ROUTE_END_TYPES,
-			  r->ops->from_end);
+	err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL, types, r->ops->from_end);
 	if (!err && reads && r->socket == fd) {
 		got = route_read(r, fd);
 		if (got > 0)
-			err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL,
-					  ROUTE_END_TYPES, r->ops->from_end);
+			err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL, types,
+					  r->ops->from_end);
 	}
 	if (r->stream)
 		h2_stream_resume(r->stream);
@@ -311,6 +315,19 @@ int route_set_end(struct route *r, int socket)
 	return -ENOMEM;
 }
 
+int route_make_end(struct route *r)
+{
+	int pair[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	err = route_set_end(r, pair[0]);
+	if (!err)
+		return pair[1];
+	close(pair[1]);
+	return err;
+}
+
 /* ---- the stream ---- */
 
 static void route_on_response(void *ctx, int status)
@@ -321,18 +338,16 @@ static void route_on_response(void *ctx, int status)
 		r->ops->refused(r->ctx, status);
 }
 
-static int route_on_data(void *ctx, const uint8_t *data, size_t length)
+int route_take(struct route *r)
 {
-	struct route *r = ctx;
-	int err;
+	const bool early = r->socket < 0 && r->ops->early;
+	int err = early ? r->ops->early(r->ctx, r->from_peer) : 0;
 
-	if (evbuffer_add(r->from_peer, data, length))
-		return -ENOMEM;
-	r->owed += length;
-	r->moved += length;
 	r->taking = true;
-	err = route_parse(r, r->from_peer, r->socket >= 0 ? r->to_end : NULL, r->ops->peer_types,
-			  r->ops->from_peer);
+	/* It may have made the end. */
+	if (!err && (!early || r->socket >= 0))
+		err = route_parse(r, r->from_peer, r->socket >= 0 ? r->to_end : NULL,
+				  r->ops->peer_types, r->ops->from_peer);
 	r->taking = false;
 	if (!err && r->stream)
 		err = route_count(r);
@@ -344,6 +359,26 @@ static int route_on_data(void *ctx, const uint8_t *data, size_t length)
 	if (r->socket >= 0)
 		event_active(r->writable, EV_WRITE, 0);
 	return err;
+}
+
+static int route_on_data(void *ctx, const uint8_t *data, size_t length)
+{
+	struct route *r = ctx;
+
+	if (evbuffer_add(r->from_peer, data, length))
+		return -ENOMEM;
+	r->owed += length;
+	r->moved += length;
+	r->came = true;
+	return route_take(r);
+}
+
+static void route_on_end(void *ctx)
+{
+	struct route *r = ctx;
+
+	if (r->ops->ended)
+		r->ops->ended(r->ctx);
 }
 
 static ssize_t route_on_produce(void *ctx, uint8_t *buf, size_t room)
@@ -363,7 +398,7 @@ static void route_forget_stream(struct route *r)
 	r->stream = NULL;
 	r->owed = 0;
 	r->part = 0;
-	r->finish = false;
+	r->finish = r->came = false;
 	evbuffer_drain(r->to_peer, evbuffer_get_length(r->to_peer));
 	evbuffer_drain(r->from_peer, evbuffer_get_length(r->from_peer));
 	route_pause(r, false);
@@ -380,6 +415,7 @@ static void route_on_closed(void *ctx, bool clean)
 const struct h2_stream_ops route_stream_ops = {
 	.response = route_on_response,
 	.data = route_on_data,
+	.end = route_on_end,
 	.produce = route_on_produce,
 	.closed = route_on_closed,
 };
@@ -408,6 +444,11 @@ void route_use(struct route *r, struct h2_stream *s)
 {
 	route_drop_stream(r);
 	r->stream = s;
+}
+
+int route_begin(struct route *r, const void *bytes, size_t length)
+{
+	return evbuffer_add(r->to_peer, bytes, length) ? -ENOMEM : 0;
 }
 
 /* ---- both ---- */
@@ -523,4 +564,24 @@ void route_close(struct route *r)
 	route_free_buffer(&r->to_peer);
 	route_free_buffer(&r->from_end);
 	route_free_buffer(&r->from_peer);
+}
+
+static ssize_t route_no_more(void *ctx, uint8_t *buf, size_t room)
+{
+	return -1;
+}
+
+/* It only ends. */
+static const struct h2_stream_ops route_last_ops = {
+	.produce = route_no_more,
+};
+
+void route_close_clean(struct route *r)
+{
+	if (r->stream) {
+		h2_stream_accept(r->stream, &route_last_ops, NULL);
+		h2_stream_resume(r->stream);
+	}
+	r->stream = NULL;
+	route_close(r);
 }
