@@ -28,9 +28,8 @@ static const char *const launcher_stages[LAUNCH_STAGES] = {
 	[LAUNCH_FOREIGN] = "ehlaunch has not made this mount namespace for its user",
 	[LAUNCH_NAMESPACE] = "cannot create a mount namespace, or mount its /proc",
 	[LAUNCH_ACCOUNT] = "nothing is mounted or served for this user",
-	[LAUNCH_CARRIER] = "the kernel cannot mount files of other nodes",
+	[LAUNCH_FUSE] = "the kernel cannot mount files of other nodes",
 	[LAUNCH_SERVER] = "cannot start its file server",
-	[LAUNCH_ATTACH] = "home does not serve its files",
 	[LAUNCH_ROOT] = "cannot make home's tree the root",
 	[LAUNCH_OWN] = "cannot mount a directory of this node in home's tree",
 };

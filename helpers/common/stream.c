@@ -159,11 +159,11 @@ static void stream_on_readable(evutil_socket_t fd, short what, void *arg)
 	n = read(s->fd, bytes, sizeof(bytes));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0 && s->stays) {
+	if (n <= 0) {
 		stream_disconnect(s);
 		return;
 	}
-	if (n <= 0 || evbuffer_add(s->from, bytes, n) || stream_unwrap(s)) {
+	if (evbuffer_add(s->from, bytes, n) || stream_unwrap(s)) {
 		s->broke(s->ctx);
 		return;
 	}

@@ -20,7 +20,6 @@ struct stream {
 	void (*broke)(void *ctx); /**< no call follows */
 	void *ctx;
 	size_t most; /**< stream_waiting() above which no message is taken; 0: no limit */
-	bool stays; /**< it outlives its connection: stream_connect() follows */
 	/* its own */
 	struct event_base *base;
 	int fd; /**< -1: no connection */
@@ -30,7 +29,7 @@ struct stream {
 	struct event *readable, *writable;
 };
 
-/** Starts with this connection; -1: with none, stream_connect() follows. 0 or -errno. */
+/** Starts with this connection; -1: with none. When it has gone, stream_connect() follows. 0 or -errno. */
 int stream_open(struct stream *s, struct event_base *base, int fd);
 /** Goes on with another connection, and closes the earlier one. 0 or -errno. */
 int stream_connect(struct stream *s, int fd);

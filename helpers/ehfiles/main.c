@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehfiles DIR [stays]: serves it on descriptor 0 (ehfiles.h). With `stays` that is its control: it gets
- * one connection after the other there, and the process that started it ends it when one is long in coming.
+ * ehfiles DIR: serves it (ehfiles.h). Descriptor 0 is its control: it gets one connection after the other
+ * there, and the process that started it ends it when one is long in coming.
  * Started by ehlaunch, with a user's ids.
  */
 #include "ehfiles.h"
@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
@@ -146,23 +145,15 @@ static void files_on_control(evutil_socket_t fd, short what, void *arg)
 		event_base_loopbreak(base);
 }
 
-/* 0 or -1. */
-static int files_control(void)
-{
-	struct event *e = event_new(base, 0, EV_READ | EV_PERSIST, files_on_control, NULL);
-
-	out.stays = true;
-	return e && !event_add(e, NULL) ? 0 : -1;
-}
-
 int main(int argc, char **argv)
 {
-	const bool stays = argc == 3 && !strcmp(argv[2], "stays");
 	struct rlimit files;
+	struct event *control;
 
-	if ((argc != 2 && !stays) || argv[1][0] != '/') {
-		fprintf(stderr, "usage: ehfiles DIR [stays]\n"
-				"Started by ehlaunch; serves DIR on descriptor 0.\n");
+	/* ehlaunch says a second word to an earlier version. */
+	if (argc < 2 || argv[1][0] != '/') {
+		fprintf(stderr, "usage: ehfiles DIR\n"
+				"Started by ehlaunch; serves DIR, as descriptor 0 says to whom.\n");
 		return 2;
 	}
 	/* its answers are believed: the user, whose process it is, must not make them up with ptrace */
@@ -177,8 +168,9 @@ int main(int argc, char **argv)
 	out.read = files_on_read;
 	out.broke = files_on_broke;
 	out.most = FILES_BACKLOG;
-	if (!base || (stays && files_control()) || folder_init(argv[1]) || watch_init() ||
-	    stream_open(&out, base, stays ? -1 : 0))
+	control = base ? event_new(base, 0, EV_READ | EV_PERSIST, files_on_control, NULL) : NULL;
+	if (!control || event_add(control, NULL) || folder_init(argv[1]) || watch_init() ||
+	    stream_open(&out, base, -1))
 		return 1;
 	event_base_dispatch(base);
 	return 0;

@@ -60,7 +60,7 @@ static void __attribute__((noreturn)) view_try(const struct request *r)
 		error = ENOENT;
 	else if (view_mount_open("fuse") < 0)
 		error = errno;
-	tell(r->fds[LAUNCH_FD_NEWS], error ? LAUNCH_CARRIER : LAUNCH_READY, error);
+	tell(r->fds[LAUNCH_FD_NEWS], error ? LAUNCH_FUSE : LAUNCH_READY, error);
 	_exit(0);
 }
 

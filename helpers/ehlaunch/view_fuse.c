@@ -65,6 +65,7 @@ static int fuse_add(struct fuse *f, struct tree *t, uid_t uid)
 static void __attribute__((noreturn)) fuse_run(struct mounting *v, struct fuse *f, pid_t parent)
 {
 	char count[16], owner[16];
+	/* One of an earlier version ends with its connection without the last word. */
 	char *argv[] = { (char *)"ehview", count, owner, (char *)"stays", NULL };
 	char *environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
 
@@ -100,7 +101,7 @@ pid_t view_fuse_start(struct mounting *v, int *control)
 	int pair[2], err;
 	pid_t pid;
 
-	v->stage = LAUNCH_CARRIER;
+	v->stage = LAUNCH_FUSE;
 	for (uint32_t i = 0; i < v->q->ntrees; i++)
 		if (fuse_add(&f, &v->trees[i], v->q->uid))
 			return -errno;

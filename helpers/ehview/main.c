@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehview N UID [stays]: serves N file systems of the user UID of home on the descriptors of FD_DEVICE(), FD_HOME() and
+ * ehview N UID: serves N file systems of the user UID of home on the descriptors of FD_DEVICE(), FD_HOME() and
  * FD_FORGET(). On descriptor 0 the agent asks to be told when all that home has done
- * until now is seen here, or all that was done here is seen at home. With `stays` it
+ * until now is seen here, or all that was done here is seen at home. It
  * outlives its connections: requests wait, and the agent, or the next one, gives it
  * others; the process that started it ends it when that takes too long.
  * Started by ehlaunch.
@@ -27,7 +27,6 @@ static struct tree *trees;
 static unsigned int ntrees;
 static struct fuse_buf view_buffer;
 static struct event *view_asked;
-static bool view_stays;
 
 /* A question of the agent that waits for answers from all trees. */
 struct sync {
@@ -193,7 +192,6 @@ static int view_open(struct tree *t, unsigned int i, const struct fuse_lowlevel_
 	t->home.message = view_on_message;
 	t->home.read = view_on_read;
 	t->home.broke = view_on_broke;
-	t->home.stays = view_stays;
 	t->home.ctx = t;
 	if (!t->asked || event_add(t->asked, NULL))
 		return -ENOMEM;
@@ -205,10 +203,10 @@ int main(int argc, char **argv)
 	struct fuse_lowlevel_ops ops;
 	struct rlimit none = { 0, 0 };
 
-	view_stays = argc == 4 && !strcmp(argv[3], "stays");
-	ntrees = argc == 3 || view_stays ? strtoul(argv[1], NULL, 10) : 0;
+	/* ehlaunch says a third word to an earlier version. */
+	ntrees = argc >= 3 ? strtoul(argv[1], NULL, 10) : 0;
 	if (!ntrees || ntrees > VIEW_TREES_MAX) {
-		fprintf(stderr, "usage: ehview N UID [stays]\n"
+		fprintf(stderr, "usage: ehview N UID\n"
 				"Started by ehlaunch; serves N file systems on its descriptors.\n");
 		return 2;
 	}

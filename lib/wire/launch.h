@@ -207,9 +207,9 @@ enum launch_stage {
 	LAUNCH_FOREIGN, /**< the namespace is none of ehlaunch's, or another user's */
 	LAUNCH_NAMESPACE,
 	LAUNCH_ACCOUNT, /**< nothing is mounted or served for this user */
-	LAUNCH_CARRIER,
+	LAUNCH_FUSE,
 	LAUNCH_SERVER,
-	LAUNCH_ATTACH,
+	LAUNCH_ATTACH, /**< of 9p, in an earlier version */
 	LAUNCH_ROOT,
 	LAUNCH_OWN,
 	LAUNCH_CGROUP,

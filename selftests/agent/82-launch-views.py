@@ -38,6 +38,7 @@ def layout():
 N = layout()
 READY, REQUEST, FOREIGN = N["LAUNCH_READY"], N["LAUNCH_REQUEST"], N["LAUNCH_FOREIGN"]
 NEWS = struct.Struct("Iii")     # stage, error, pid
+VIEW_CONNECT = 2
 
 
 class Launcher:
@@ -148,10 +149,14 @@ class View:
     """A view of this host's own root, and of `work`, of the user."""
 
     def __init__(self, launcher, paths):
-        self.servers, theirs = [], []
+        self.servers, self.controls, theirs = [], [], []
         for path in paths:
             a, b = socket.socketpair()
-            self.servers.append(subprocess.Popen([os.path.join(BUILD, "bin", "ehfiles"), path], stdin=b))
+            control, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self.servers.append(subprocess.Popen([os.path.join(BUILD, "bin", "ehfiles"), path], stdin=its))
+            socket.send_fds(control, [struct.pack("II", 0, VIEW_CONNECT)], [b.fileno()])
+            self.controls.append(control)
+            its.close()
             b.close()
             theirs.append(a)
         before = below(launcher, "ehview")
@@ -165,6 +170,8 @@ class View:
         for fd in self.fds:
             os.close(fd)
         self.fds = []
+        for control in self.controls:
+            control.close()
         self.news.close()
 
     def ended(self):

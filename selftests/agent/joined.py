@@ -6,6 +6,7 @@ from mounts import libc
 from tree import BUILD
 
 FUSE_DEV_IOC_CLONE = 0x8004e500
+VIEW_CONNECT = 2
 
 
 class View:
@@ -19,12 +20,14 @@ class View:
         fcntl.ioctl(second, FUSE_DEV_IOC_CLONE, struct.pack("I", device))
         here, there = socket.socketpair()
         self.control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.connects, connected = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.settimeout(60)
         self.view = self.start(["ehview", "1", str(os.geteuid())], control.fileno(), device, here.fileno(), second)
-        self.files = self.start(["ehfiles", home], there.fileno())
+        self.files = self.start(["ehfiles", home], connected.fileno())
+        socket.send_fds(self.connects, [struct.pack("II", 0, VIEW_CONNECT)], [there.fileno()])
         for fd in (device, second):
             os.close(fd)
-        for s in (here, there, control):
+        for s in (here, there, control, connected):
             s.close()
         self.ticket = 0
 

@@ -216,7 +216,6 @@ static inline void serve(struct side *s, uint32_t limit_ms)
 	view.message = on_message;
 	view.read = on_read;
 	view.broke = on_broke;
-	view.stays = true;
 	asked = answered = 0;
 	read_bytes = 0;
 	broke = false;
