@@ -42,12 +42,11 @@ struct serve {
 	struct peer *to;
 	struct route
 		route; /* without an end: no connection, or it is not known yet to which server */
-	struct kept_head which;
+	struct kept_head which; /* no token: the stream has not said what it is for */
 	int news; /* of ehlaunch; its close ends the server. -1: not started */
 	int control; /* of an ehfiles, which can have another connection; -1: not started yet */
 	struct event *told, *idle;
 	struct event *limit; /* until there is a connection again, or its server is here */
-	bool unsaid; /* it is not known yet which files the stream is for */
 	uint64_t adopted; /* clock_ms() when it came from an earlier agent; 0: it did not */
 	bool unused; /* at the last check */
 };
@@ -183,10 +182,10 @@ static void serve_on_limit(evutil_socket_t fd, short what, void *arg)
 		serve_again(v);
 		return;
 	}
-	if (v->unsaid && log_allowed(&serve_log))
+	if (!*v->which.token && log_allowed(&serve_log))
 		log_warning("node %s opened a stream for files and did not say which: closed",
 			    peer_code(v->to));
-	else if (!v->unsaid && log_allowed(&serve_log))
+	else if (*v->which.token && log_allowed(&serve_log))
 		log_info("node %s did not come back for the files of user %u: closed",
 			 peer_code(v->to), v->which.uid);
 	serve_free(v);
@@ -349,18 +348,19 @@ static int serve_on_early(void *ctx, struct evbuffer *in)
 	struct serve *v = ctx;
 	char path[EHS_PATH_MAX + 1];
 	uint8_t head[KEPT_HEAD];
+	struct kept_head h;
 
-	if (!v->unsaid || evbuffer_copyout(in, head, KEPT_HEAD) < KEPT_HEAD)
+	if (*v->which.token || evbuffer_copyout(in, head, KEPT_HEAD) < KEPT_HEAD)
 		return 0;
-	if (kept_head_get(&v->which, head))
+	if (kept_head_get(&h, head))
 		return -EPROTO;
-	if (evbuffer_get_length(in) < KEPT_HEAD + v->which.length)
+	if (evbuffer_get_length(in) < KEPT_HEAD + h.length)
 		return 0;
 	evbuffer_drain(in, KEPT_HEAD);
-	evbuffer_remove(in, path, v->which.length);
-	path[v->which.length] = '\0';
-	v->unsaid = false;
-	if (v->which.again) {
+	evbuffer_remove(in, path, h.length);
+	path[h.length] = '\0';
+	v->which = h;
+	if (h.again) {
 		/* Not from here: the stream becomes another one's. */
 		serve_wait(v, 0);
 		return 0;
@@ -445,7 +445,6 @@ int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
 	if (!v)
 		return 503;
 	route_use(&v->route, s);
-	v->unsaid = true;
 	serve_wait(v, H2_FIRST_MS);
 	*ops = &route_stream_ops;
 	*ctx = &v->route;
