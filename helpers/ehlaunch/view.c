@@ -58,7 +58,7 @@ static void __attribute__((noreturn)) view_try(const struct request *r)
 
 	if (!site.ehview[0])
 		error = ENOENT;
-	else if (view_mount_open("fuse") < 0)
+	else if (view_fuse_open() < 0)
 		error = errno;
 	tell(r->fds[LAUNCH_FD_NEWS], error ? LAUNCH_FUSE : LAUNCH_READY, error);
 	_exit(0);

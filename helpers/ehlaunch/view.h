@@ -23,18 +23,14 @@ struct mounting {
 };
 
 /* view_fuse.c */
+/** Opens a file system of FUSE, which loads its module. Returns it, or -1 with errno. */
+int view_fuse_open(void);
 /** Makes a device and a detached mount for each tree, and starts ehview. Returns its pid, or -errno;
  *  the agent's end of its control. */
 pid_t view_fuse_start(struct mounting *v, int *control);
 
-/* view_mount.c: 0, or -1 with errno */
-/** Opens a file system of this type, which loads its module. */
-int view_mount_open(const char *type);
-/** A parameter of it. `value` NULL: a flag. */
-int view_mount_set(int fs, const char *name, const char *value);
-/** Makes a detached mount of it, in which nothing grants rights, and closes it. The mount, or -1. */
-int view_mount_create(int fs);
-/** Makes this process's mount namespace that of the view. */
+/* view_mount.c */
+/** Makes this process's mount namespace that of the view. 0, or -1 with errno. */
 int view_mount(struct mounting *v);
 
 /* hold.c */

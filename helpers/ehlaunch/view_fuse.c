@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/fuse.h>
+#include <linux/mount.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -26,27 +27,40 @@ struct fuse {
 	unsigned int n;
 };
 
+int view_fuse_open(void)
+{
+	return syscall(SYS_fsopen, "fuse", FSOPEN_CLOEXEC);
+}
+
+/* `value` NULL: a flag. */
+static int fuse_set(int fs, const char *name, const char *value)
+{
+	return syscall(SYS_fsconfig, fs, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, name,
+		       value, 0);
+}
+
 /*
  * Home decides what is permitted to the user. It permits everything to root, whose tasks can become
- * other users: what those may do is decided here, by owners and modes.
+ * other users: what those may do is decided here, by owners and modes. Nothing in it grants rights.
  */
 static int fuse_mount(int device, uid_t uid)
 {
-	int fs = view_mount_open("fuse");
+	int fs = view_fuse_open(), mount = -1;
 	char number[16];
 
 	if (fs < 0)
 		return -1;
 	snprintf(number, sizeof(number), "%d", device);
-	if (view_mount_set(fs, "source", "ehsched") || view_mount_set(fs, "subtype", "ehsched") ||
-	    view_mount_set(fs, "fd", number) || view_mount_set(fs, "rootmode", "40000") ||
-	    view_mount_set(fs, "user_id", "0") || view_mount_set(fs, "group_id", "0") ||
-	    view_mount_set(fs, "allow_other", NULL) ||
-	    (!uid && view_mount_set(fs, "default_permissions", NULL))) {
-		close(fs);
-		return -1;
-	}
-	return view_mount_create(fs);
+	if (!fuse_set(fs, "source", "ehsched") && !fuse_set(fs, "subtype", "ehsched") &&
+	    !fuse_set(fs, "fd", number) && !fuse_set(fs, "rootmode", "40000") &&
+	    !fuse_set(fs, "user_id", "0") && !fuse_set(fs, "group_id", "0") &&
+	    !fuse_set(fs, "allow_other", NULL) &&
+	    (uid || !fuse_set(fs, "default_permissions", NULL)) &&
+	    !syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		mount = syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC,
+				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	close(fs);
+	return mount;
 }
 
 static int fuse_add(struct fuse *f, struct tree *t, uid_t uid)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,30 +12,6 @@
 #include "helpers/common/agent_address.h"
 
 #define MOUNT_DETACH 2 /* MNT_DETACH; <sys/mount.h> and the kernel's header exclude each other */
-
-int view_mount_open(const char *type)
-{
-	return syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
-}
-
-int view_mount_set(int fs, const char *name, const char *value)
-{
-	return syscall(SYS_fsconfig, fs, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, name,
-		       value, 0);
-}
-
-int view_mount_create(int fs)
-{
-	int mount = -1, err;
-
-	if (!syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
-		mount = syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC,
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	err = errno;
-	close(fs);
-	errno = err;
-	return mount;
-}
 
 static int mount_move(int mount, const char *path)
 {
