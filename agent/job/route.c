@@ -133,14 +133,31 @@ static void route_end_gone(struct route *r)
 		route_finish(r);
 }
 
-/* What was written frees room for the stream. One that has gone is told by reading, after its last words. */
+/* Memory that is short now is there later: until then the rest stays where it is. */
+static int route_later(struct route *r)
+{
+	const struct timeval later = { 0, ROUTE_AGAIN_MS * 1000 };
+
+	return event_add(r->again, &later);
+}
+
+/* The stream has room for as much as was written. One that has gone is told by reading, after its last words. */
 static void route_write(struct route *r)
 {
-	if (evbuffer_get_length(r->to_end) && evbuffer_write(r->to_end, r->socket) < 0 &&
-	    errno != EAGAIN && errno != EINTR)
-		evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
+	bool scarce = false;
+
+	if (evbuffer_get_length(r->to_end) && evbuffer_write(r->to_end, r->socket) < 0) {
+		if (errno == EPIPE || errno == ECONNRESET)
+			evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
+		else
+			scarce = errno != EAGAIN && errno != EINTR;
+	}
 	route_consume(r);
-	if (evbuffer_get_length(r->to_end))
+	if (!evbuffer_get_length(r->to_end))
+		return;
+	if (scarce)
+		route_later(r);
+	else
 		event_add(r->writable, NULL);
 }
 
@@ -226,15 +243,6 @@ static int route_read(struct route *r, int fd)
 	return evbuffer_commit_space(r->from_end, &room, 1) ? 0 : 1;
 }
 
-/* Memory that is short now is there later: until then the rest stays where it is. */
-static void route_starve(struct route *r)
-{
-	const struct timeval later = { 0, ROUTE_AGAIN_MS * 1000 };
-
-	if (!event_add(r->again, &later))
-		event_del(r->readable);
-}
-
 static void route_from_end(struct route *r, bool reads)
 {
 	const unsigned int types = r->ops->from_end ? ROUTE_END_TYPES : 0;
@@ -258,7 +266,8 @@ static void route_from_end(struct route *r, bool reads)
 	if (r->socket != fd)
 		return;
 	if (err == -ENOMEM || got == -ENOMEM) {
-		route_starve(r);
+		if (!route_later(r))
+			event_del(r->readable);
 		err = 0;
 		got = 1;
 	}
@@ -286,6 +295,7 @@ static void route_on_again(evutil_socket_t fd, short what, void *arg)
 {
 	struct route *r = arg;
 
+	route_write(r);
 	if (!r->paused)
 		event_add(r->readable, NULL);
 	route_from_end(r, !r->paused);

@@ -24,6 +24,7 @@ struct h2_stream {
 	const struct h2_stream_ops *ops;
 	void *ctx;
 };
+#define evbuffer_write fake_write
 #define h2_stream_consume fake_consume
 #define h2_stream_resume fake_resume
 #define h2_stream_keep fake_keep
@@ -47,6 +48,15 @@ struct h2_stream {
 #define route_close tested_close
 #define route_close_clean tested_close_clean
 #include "../../agent/job/route.c"
+
+/* 0: it is the kernel's. */
+static int write_fails;
+
+int fake_write(struct evbuffer *b, evutil_socket_t fd)
+{
+	errno = write_fails;
+	return write_fails ? -1 : evbuffer_write_atmost(b, fd, -1);
+}
 
 void fake_consume(struct h2_stream *s, size_t length)
 {
@@ -650,6 +660,36 @@ static void test_last_words(void **state)
 	}
 }
 
+/* The kernel has no memory for a while: what was not written stays, and nothing is cut. */
+static void test_scarce_write(void **state)
+{
+	struct both *b = both_new();
+	struct taker t = { .have = 0 };
+	uint8_t frame[FRAME_HEADER + 4 + PAYLOAD], in[5000];
+	ssize_t n;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		size_t size = frame_make(frame, i);
+
+		write_fails = i % 4 == 1 ? ENOBUFS : 0;
+		assert_int_equal(tested_stream_ops.data(&b->route, frame, size), 0);
+		turn(b);
+		write_fails = 0;
+	}
+	write_fails = ENOMEM;
+	n = frame_make(frame, 20);
+	assert_int_equal(tested_stream_ops.data(&b->route, frame, n), 0);
+	turn(b);
+	write_fails = 0;
+	while (evbuffer_get_length(b->route.to_end))
+		event_base_loop(b->agent.base, EVLOOP_ONCE);
+	while ((n = recv(b->end, in, sizeof(in), MSG_DONTWAIT)) > 0)
+		taker_take(&t, in, n);
+	assert_int_equal(t.next, 21);
+	assert_int_equal(b->ends_gone, 0);
+	both_free(b);
+}
+
 /* An end that asks and never reads is cut off. */
 static void test_deaf(void **state)
 {
@@ -773,8 +813,8 @@ int main(void)
 		cmocka_unit_test(test_end_gone),      cmocka_unit_test(test_deaf),
 		cmocka_unit_test(test_scarce_out),    cmocka_unit_test(test_scarce_in),
 		cmocka_unit_test(test_end_gone_full), cmocka_unit_test(test_last_words),
-		cmocka_unit_test(test_early),
-		cmocka_unit_test(test_early_bad),     cmocka_unit_test(test_end_ends),
+		cmocka_unit_test(test_early),	      cmocka_unit_test(test_early_bad),
+		cmocka_unit_test(test_scarce_write),  cmocka_unit_test(test_end_ends),
 		cmocka_unit_test(test_close_clean),
 	};
 
