@@ -63,7 +63,8 @@ size_t away_waiting(const struct agent *agent, uid_t uid, size_t *same)
 bool away_shows_home(const struct peer *to, uid_t uid)
 {
 	for (const struct away *a = to->agent->aways->list; a; a = a->next)
-		if (a->route.stream && a->to == to && a->uid == uid && a->view != VIEW_SHARED)
+		if ((a->route.stream || a->state == AWAY_BROKEN) && a->to == to && a->uid == uid &&
+		    a->view != VIEW_SHARED)
 			return true;
 	return false;
 }

@@ -36,6 +36,9 @@
 #include "base/launcher.h"
 #include "wire/view.h"
 
+/* Of one user and peer: an executor has one view of a user, and another one while it replaces that. */
+#define SERVE_USER_MAX (2 * VIEW_TREES_MAX)
+
 struct serve {
 	struct agent *agent;
 	struct serve *next;
@@ -145,6 +148,14 @@ static bool serve_is_same(const struct serve *a, const struct serve *b)
 	       a->which.number == b->which.number && !strcmp(a->which.token, b->which.token);
 }
 
+/* By a task, or it may be by one whose stub has not come to this agent yet. One that is stopped comes when it goes on. */
+static bool serve_is_needed(const struct serve *v)
+{
+	return v->agent->serves->shown(v->to, v->which.uid) ||
+	       (v->adopted && (clock_ms() - v->adopted < v->agent->config->job_limit ||
+			       v->agent->serves->waited(v->to, v->which.uid)));
+}
+
 /* Goes on with a server that is here, or waits for its keeper, which may come if this agent has just started. */
 static void serve_again(struct serve *v)
 {
@@ -158,8 +169,10 @@ static void serve_again(struct serve *v)
 		serve_wait(v, limit - age);
 		return;
 	}
-	if (s)
+	if (s && serve_is_needed(s))
 		serve_connect(s, v);
+	else if (s)
+		serve_free(s);
 	serve_free(v);
 }
 
@@ -193,23 +206,12 @@ static void serve_on_limit(evutil_socket_t fd, short what, void *arg)
 
 /* ---- its server ---- */
 
-/* One that is stopped comes when it goes on. */
-static bool serve_is_waited_for(const struct serve *v)
-{
-	return clock_ms() - v->adopted < v->agent->config->job_limit ||
-	       v->agent->serves->waited(v->to, v->which.uid);
-}
-
 /* Closes servers that no task needs, in case the executor keeps them open. */
 static void serve_on_idle(evutil_socket_t fd, short what, void *arg)
 {
 	struct serve *v = arg;
-	const struct serves *all = v->agent->serves;
-	bool unused = !all->shown(v->to, v->which.uid);
+	const bool unused = !serve_is_needed(v);
 
-	/* It waits for a connection, or a stub may still come to this agent. */
-	if (v->control >= 0 && (v->route.socket < 0 || (v->adopted && serve_is_waited_for(v))))
-		unused = false;
 	if (unused && v->unused) {
 		if (log_allowed(&serve_log))
 			log_info("node %s kept the files of user %u open without a task that needs "
@@ -317,6 +319,27 @@ json_t *serve_mounts(struct agent *agent, struct peer *from, const json_t *body,
 
 /* ---- the stream ---- */
 
+/* One more may be started. An older one that has no connection may be one that the executor has lost. */
+static bool serve_has_room(const struct serve *v)
+{
+	struct serve *oldest = NULL;
+	unsigned int n = 0;
+
+	for (struct serve *s = v->agent->serves->list; s; s = s->next) {
+		if (s == v || !*s->which.token || s->which.again || s->to != v->to ||
+		    s->which.uid != v->which.uid)
+			continue;
+		n++;
+		if (s->control >= 0 && s->route.socket < 0)
+			oldest = s;
+	}
+	if (n < SERVE_USER_MAX)
+		return true;
+	if (oldest)
+		serve_free(oldest);
+	return oldest;
+}
+
 static int serve_begin(struct serve *v, char *path)
 {
 	const unsigned int uid = v->which.uid;
@@ -333,6 +356,12 @@ static int serve_begin(struct serve *v, char *path)
 				"refused node %s the files of user %u in %s: this is not part of "
 				"a view",
 				peer_code(v->to), uid, path);
+	} else if (!serve_has_room(v)) {
+		err = -EBUSY;
+		if (log_allowed(&serve_log))
+			log_warning("refused node %s the files of user %u in %s: it has %d file "
+				    "systems of this user",
+				    peer_code(v->to), uid, path, SERVE_USER_MAX);
 	} else {
 		err = serve_start(v, path);
 		if (err && log_allowed(&serve_log))
@@ -359,6 +388,8 @@ static int serve_on_early(void *ctx, struct evbuffer *in)
 	evbuffer_drain(in, KEPT_HEAD);
 	evbuffer_remove(in, path, h.length);
 	path[h.length] = '\0';
+	if (strlen(path) != h.length)
+		return -EPROTO;
 	v->which = h;
 	if (h.again) {
 		/* Not from here: the stream becomes another one's. */

@@ -208,8 +208,8 @@ ok("home serves its executor a file system", served(f"{work}/tree") == 200, c.lo
 for again, token in (0, b"short" + bytes(27)), (2, b"f" * 32):
     ok("nothing to who says something else than the protocol has", served("/", again, token) != 200, c.log(0)[-2000:])
 # the last but one is a directory of a file system, but not all of one
-for path in "/proc", "/sys", "/dev", work, f"{work}/tree/../../proc":
-    ok(f"but not {path}", served(path) != 200, c.log(0)[-2000:])
+for path in "/proc", "/sys", "/dev", work, f"{work}/tree/../../proc", f"{work}/tree\0x":
+    ok(f"but not {path!r}", served(path) != 200, c.log(0)[-2000:])
 r.kill()
 
 # ---- an agent of the user's own, without rights, at home ----
