@@ -181,7 +181,7 @@ int guest_on_seen(struct guest *g, const uint8_t *payload, uint32_t length)
 		return -EPROTO;
 	if (!g->ask || g->state != GUEST_STARTING)
 		return 0;
-	/* What it says next is not passed on before that is decided. */
+	/* Its next frames are not passed on before that is decided. */
 	g->looking = !reserve_ask_seen(g->ask, &seen);
 	return g->looking ? -EAGAIN : 0;
 }

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <event2/event.h>
 
@@ -98,7 +97,7 @@ static int guest_wait_files(struct guest *g)
 
 /* ---- the start ---- */
 
-/* What it compares with comes before its job. */
+/* The identities that it compares with come before its job. */
 static int guest_tell_job(struct guest *g)
 {
 	return (g->comparing &&

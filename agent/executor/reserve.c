@@ -422,7 +422,7 @@ static int reserve_place(struct reserve_ask *ask)
 	return 0;
 }
 
-/* What is known of program and directory decides. */
+/* Decides by the known identities of program and directory. */
 static void reserve_decide(struct reserve_ask *ask, enum files_result result, const char *trouble)
 {
 	struct admit_refusal no;

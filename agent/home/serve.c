@@ -371,7 +371,7 @@ static int serve_begin(struct serve *v, char *path)
 	return err;
 }
 
-/* The stream begins with its head and the path. What follows is its server's. */
+/* The stream begins with its head and the path. The rest is its server's. */
 static int serve_on_early(void *ctx, struct evbuffer *in)
 {
 	struct serve *v = ctx;

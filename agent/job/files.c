@@ -185,7 +185,7 @@ static enum files_result files_judge(const struct look_folder *folder_here, cons
  */
 
 /*
- * False: ehlook must be asked. What the kernel remembers of a program is true where nobody else changes it;
+ * False: ehlook must be asked. The kernel's memory of a program is right where nobody else changes it;
  * of a directory only what hardly changes is compared.
  */
 static bool files_seen(const struct seen *said, struct look_folder *folder)
@@ -238,7 +238,7 @@ enum files_result files_compare_seen(struct agent *agent, const struct seen *sai
 
 /* ---- questions ---- */
 
-/* Takes it out of the list. What was asked for it alone is not waited for. */
+/* Takes it out of the list. Questions that were asked for it alone are not waited for. */
 static void files_forget(struct files_question *q)
 {
 	struct files *f = q->agent->files;
@@ -278,7 +278,7 @@ static void files_answer(struct files_question *q, const struct files_identity *
 	files_result_fn compare = q->compare;
 	void *ctx = q->ctx;
 
-	/* What it is told of is q's. */
+	/* The identity it is told is q's. */
 	if (identify)
 		identify(ctx, identity, trouble);
 	files_forget(q);

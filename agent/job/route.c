@@ -41,7 +41,7 @@ static size_t route_held(const struct route *r)
 	return evbuffer_get_length(r->to_end) + part;
 }
 
-/* What is consumed of an unfinished frame counts for the peer as long as it is held. 0 or -ENOBUFS. */
+/* Consumed bytes of an unfinished frame count for the peer as long as they are held. 0 or -ENOBUFS. */
 static int route_count(struct route *r)
 {
 	size_t all = evbuffer_get_length(r->from_peer) + evbuffer_get_length(r->to_end);
@@ -120,7 +120,7 @@ void route_close_end(struct route *r)
 	r->socket = -1;
 	evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
 	evbuffer_drain(r->from_end, evbuffer_get_length(r->from_end));
-	/* What follows on the stream must get through, without an end, too. */
+	/* The rest of the stream must get through, without an end, too. */
 	route_consume(r);
 }
 
@@ -252,7 +252,7 @@ static void route_from_end(struct route *r, bool reads)
 		r->ops->end_speaks(r->ctx);
 	if (r->socket != fd)
 		return;
-	/* What could not be taken before comes first. */
+	/* Frames that could not be taken before come first. */
 	err = route_parse(r, r->from_end, r->stream ? r->to_peer : NULL, types, r->ops->from_end);
 	if (!err && reads && r->socket == fd) {
 		got = route_read(r, fd);

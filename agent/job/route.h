@@ -7,9 +7,9 @@
  * go to the owner.
  *
  * The stream may break and be replaced while the end stays; what is held then is dropped, as the
- * ends send it again. ROUTE_HELD bytes are held in each direction, and what
- * one read brings beyond them, or an end that has gone has left in its socket. If memory is short the end's bytes wait in its socket, and the stream
- * is reset: no frame is lost or cut.
+ * ends send it again. ROUTE_HELD bytes are held in each direction, and those that one read brings
+ * beyond them, or that an end which has gone has left in its socket. If memory is short the end's bytes
+ * wait in its socket, frames for it wait here, and the stream is reset: no frame is lost or cut.
  */
 #ifndef AGENT_JOB_ROUTE_H
 #define AGENT_JOB_ROUTE_H
@@ -118,7 +118,7 @@ void route_finish(struct route *r);
 void route_close_end(struct route *r);
 /** Closes everything, as if the connection had broken. */
 void route_close(struct route *r);
-/** The same, and tells the other side that this is the end. What was not sent yet is not. */
+/** The same, and tells the other side that this is the end. Bytes that were not sent yet are dropped. */
 void route_close_clean(struct route *r);
 
 #endif

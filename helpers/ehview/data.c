@@ -280,7 +280,7 @@ static void data_on_written(struct call *c, const message *a)
 
 static void data_on_sure(struct call *c, const message *a)
 {
-	/* What is refused is not written. */
+	/* Refused bytes are not written. */
 	if (!a->error)
 		data_send(c->tree, c->file, c->data, c->size, c->offset);
 	data_on_written(c, a);

@@ -23,7 +23,7 @@ struct seen {
 };
 
 void seen_encode(const struct seen *s, uint8_t out[SEEN_SIZE]);
-/** Returns 0 or -EBADMSG. What a newer version has added behind the fields that are known is ignored. */
+/** Returns 0 or -EBADMSG. Fields of a newer version, behind those that are known, are ignored. */
 int seen_decode(struct seen *s, const uint8_t *in, size_t length);
 
 #endif
