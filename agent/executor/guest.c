@@ -56,15 +56,24 @@ static void guest_unask(struct guest *g)
 	g->ask = NULL;
 }
 
+/* Home ends the stream, or has so long to do it. */
+static void guest_over(struct guest *g)
+{
+	const struct timeval limit = { GUEST_ENDS_MS / 1000, 0 };
+
+	g->state = GUEST_OVER;
+	evtimer_add(g->timer, &limit);
+	guest_later(g);
+}
+
 void guest_give_up(struct guest *g)
 {
 	guest_kill(g);
 	guest_unask(g);
 	route_close_end(&g->route);
-	g->state = GUEST_OVER;
 	if (g->place)
 		g->place->state = RESERVE_ENDED;
-	guest_later(g);
+	guest_over(g);
 }
 
 void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what)
@@ -261,8 +270,7 @@ static void guest_end_gone(void *ctx)
 	}
 	guest_time(g, TIMING_GONE);
 	guest_killed(g);
-	g->state = GUEST_OVER;
-	guest_later(g);
+	guest_over(g);
 }
 
 void guest_end_all(struct agent *agent, const char *why)
@@ -303,8 +311,7 @@ void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
 	if (g->state < GUEST_LINKED) {
 		guest_kill(g);
 		route_close_end(&g->route);
-		g->state = GUEST_OVER;
-		guest_later(g);
+		guest_over(g);
 		return;
 	}
 	/* Its user may have stopped it, or it waits for a device. */
@@ -436,7 +443,7 @@ static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 		guest_refuse(g, EHS_REASON_LEASE_OVER, 0, "its home did not start it in time");
 		return;
 	}
-	/* It has been told why, and does not end the stream. */
+	/* Home has been told, and does not end the stream. */
 	if (g->state == GUEST_OVER) {
 		route_drop_stream(&g->route);
 		guest_later(g);

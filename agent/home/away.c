@@ -183,12 +183,15 @@ static int away_on_refused(struct away *a, const uint8_t *payload, uint32_t leng
 {
 	enum ehs_reason reason;
 	char said[257], text[sizeof(said)];
+	uint32_t error;
 
 	if ((a->state != AWAY_SENT && !a->asked) || length < 8)
 		return -EPROTO;
 	reason = frame_get_u32(payload);
+	error = frame_get_u32(payload + 4);
 	snprintf(said, sizeof(said), "%.*s", (int)length - 8, (const char *)payload + 8);
 	clean_text(text, sizeof(text), said);
+	route_leave_stream(&a->route);
 	if (a->asked) {
 		away_answered(a, 200,
 			      json_pack("{s:s,s:s}", "reason",
@@ -198,7 +201,7 @@ static int away_on_refused(struct away *a, const uint8_t *payload, uint32_t leng
 	}
 	if (a->placement && *text)
 		record_step(a->placement, "%s: %s", peer_host(a->to), text);
-	away_refuse(a, reason ? reason : EHS_REASON_REFUSED, frame_get_u32(payload + 4), text);
+	away_refuse(a, reason ? reason : EHS_REASON_REFUSED, error, text);
 	return 0;
 }
 
@@ -236,7 +239,7 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 		return 0;
 	case FRAME_GONE:
 		route_tell_end(&a->route, FRAME_GONE, payload, length);
-		route_drop_stream(&a->route);
+		route_leave_stream(&a->route);
 		a->state = AWAY_OVER;
 		away_later(a);
 		return 0;

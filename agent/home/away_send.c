@@ -54,6 +54,8 @@ int away_on_admission(struct away *a, const uint8_t *payload, uint32_t length)
 	reply = speech_object((const char *)payload, length, why);
 	if (!reply)
 		return -EPROTO;
+	if (!json_object_get(reply, "token"))
+		route_leave_stream(&a->route);
 	away_answered(a, 200, reply);
 	return 0;
 }

@@ -437,6 +437,26 @@ void route_drop_stream(struct route *r)
 	route_forget_stream(r);
 }
 
+static ssize_t route_no_more(void *ctx, uint8_t *buf, size_t room)
+{
+	return -1;
+}
+
+/* It only ends. */
+static const struct h2_stream_ops route_last_ops = {
+	.produce = route_no_more,
+};
+
+void route_leave_stream(struct route *r)
+{
+	if (r->stream) {
+		h2_stream_unkeep(r->stream, r->part);
+		h2_stream_accept(r->stream, &route_last_ops, NULL);
+		h2_stream_resume(r->stream);
+	}
+	route_forget_stream(r);
+}
+
 void route_hand_over(struct route *from, struct route *to)
 {
 	struct h2_stream *s = from->stream;
@@ -576,22 +596,9 @@ void route_close(struct route *r)
 	route_free_buffer(&r->from_peer);
 }
 
-static ssize_t route_no_more(void *ctx, uint8_t *buf, size_t room)
-{
-	return -1;
-}
-
-/* It only ends. */
-static const struct h2_stream_ops route_last_ops = {
-	.produce = route_no_more,
-};
-
 void route_close_clean(struct route *r)
 {
-	if (r->stream) {
-		h2_stream_accept(r->stream, &route_last_ops, NULL);
-		h2_stream_resume(r->stream);
-	}
-	r->stream = NULL;
+	if (r->stream)
+		route_leave_stream(r);
 	route_close(r);
 }

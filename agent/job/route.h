@@ -101,6 +101,9 @@ void route_hand_over(struct route *from, struct route *to);
 int route_take(struct route *r);
 /** Stops to read the stream's bytes and resets it; stream_gone() is not called. */
 void route_drop_stream(struct route *r);
+/** Ends the stream in order, and the route has none: for one that the other side ends, too. It does not
+ *  call stream_gone(). Bytes that were not sent yet are dropped. */
+void route_leave_stream(struct route *r);
 /** Queues a frame. 0 or -errno (-EPIPE: no socket, no stream). */
 int route_tell_end(struct route *r, enum frame_type type, const void *payload, uint32_t length);
 int route_tell_peer(struct route *r, enum frame_type type, const void *payload, uint32_t length);

@@ -315,6 +315,8 @@ static int h2_conn_session_start(struct h2_conn *conn)
 	}
 	nghttp2_option_set_no_auto_window_update(option, 1);
 	nghttp2_option_set_peer_max_concurrent_streams(option, H2_STREAMS);
+	/* A stream that is reset is a task whose stub was killed. nghttp2's own limit is 33 a second. */
+	nghttp2_option_set_stream_reset_rate_limit(option, H2_RESETS, H2_RESETS);
 	nghttp2_session_callbacks_set_on_begin_headers_callback(calls, h2_conn_on_begin_headers);
 	nghttp2_session_callbacks_set_on_header_callback(calls, h2_conn_on_header);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(calls, h2_conn_on_frame);

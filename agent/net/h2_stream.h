@@ -16,6 +16,7 @@
 
 #define H2_WINDOW 262144
 #define H2_STREAMS 512 /**< per connection, at a time */
+#define H2_RESETS 4096 /**< that a peer may do at once, and each second */
 #define H2_WAITING 64 /**< streams that may wait for h2_stream_send_later() */
 #define H2_JSON_MAX (1u << 20) /**< largest JSON body */
 #define H2_FIRST_MS 10000 /**< until the other side of a stream has said what it is for */

@@ -40,6 +40,7 @@ struct h2_stream {
 #define route_use tested_use
 #define route_hand_over tested_hand_over
 #define route_drop_stream tested_drop_stream
+#define route_leave_stream tested_leave_stream
 #define route_tell_end tested_tell_end
 #define route_tell_peer tested_tell_peer
 #define route_tell_attached tested_tell_attached
