@@ -76,7 +76,8 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 		away_send(a, to);
 }
 
-static void departure_ask(struct away *a, const struct job_spec *spec, const struct departure *d)
+static void departure_ask(struct away *a, const struct job_spec *spec, const struct departure *d,
+			  const struct cgroup_session *session)
 {
 	bool automatic = a->automatic;
 	char why[NAMES_WHY];
@@ -92,10 +93,10 @@ static void departure_ask(struct away *a, const struct job_spec *spec, const str
 		.argv = spec->argv,
 		.came_us = a->came_us,
 		.time_ms = automatic ? node_settings(a->agent)->time_limit : DEPARTURE_EXPLICIT_MS,
-		.view = JOB_VIEW_OF(spec->flags),
+		.view = JOB_VIEW_OF(spec->flags) ?: session->view,
 		.send = a->job_length <= FRAME_JOB_UNPLACED ? away_place : NULL,
 		.node = automatic ? NULL : spec->token + 1,
-		.leaves = a->leaves,
+		.leaves = a->leaves || session->leaves,
 		.who = &who,
 	};
 	struct peer *to = automatic ? NULL : names_find(a->agent, spec->token + 1, why);
@@ -106,7 +107,7 @@ static void departure_ask(struct away *a, const struct job_spec *spec, const str
 		return;
 	}
 	/* As with the module. A user who names a node wants that one. */
-	if (automatic && cgroup_is_guest(a->agent, a->pid)) {
+	if (automatic && session->guest) {
 		away_refuse(a, EHS_REASON_GUEST, 0, reason_text(EHS_REASON_GUEST));
 		return;
 	}
@@ -161,6 +162,7 @@ static void departure_send(struct away *a, const struct departure *d)
 {
 	const uid_t uid = d->who.uid;
 	enum ehs_reason reason;
+	struct cgroup_session session;
 	struct job_spec spec;
 	int err;
 
@@ -185,7 +187,8 @@ static void departure_send(struct away *a, const struct departure *d)
 	}
 	a->leaves = !strcmp(spec.token, "@all");
 	a->automatic = a->leaves || !strcmp(spec.token, "@auto");
-	a->retry = spec.flags & JOB_RETRY || cgroup_session_retries(a->agent, a->pid);
+	session = cgroup_session_of(a->agent, a->pid);
+	a->retry = spec.flags & JOB_RETRY || session.retries;
 	if (spec.token[0] != '@') {
 		a->placement = placement_claim(a->agent, spec.token, a->pid, uid, &reason);
 		if (!a->placement) {
@@ -207,7 +210,7 @@ static void departure_send(struct away *a, const struct departure *d)
 	if (departure_name_files(a))
 		goto free_spec;
 	if (!a->placement)
-		departure_ask(a, &spec, d);
+		departure_ask(a, &spec, d, &session);
 	else
 		away_send(a, placement_executor(a->placement));
 free_spec:

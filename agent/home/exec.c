@@ -8,6 +8,7 @@
 #include "home/placement.h"
 #include "home/record.h"
 #include "net/peer.h"
+#include "node/cgroup.h"
 #include "node/kernel.h"
 
 static void exec_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
@@ -45,7 +46,7 @@ static bool exec_asks_again(struct agent *agent, const struct kernel_request *re
 
 void exec_place(struct agent *agent, const struct kernel_request *request)
 {
-	const struct placement_task task = {
+	struct placement_task task = {
 		.cookie = request->cookie,
 		.pid = request->pid,
 		.uid = request->uid,
@@ -53,9 +54,13 @@ void exec_place(struct agent *agent, const struct kernel_request *request)
 		.cgroup_id = request->cgroup_id,
 		.time_ms = request->time_ms,
 	};
+	struct cgroup_session session;
 
 	if (exec_asks_again(agent, request))
 		return;
+	session = cgroup_session_of(agent, request->pid);
+	task.view = session.view;
+	task.leaves = session.leaves;
 	if (placement_start(agent, &task, exec_decided, agent))
 		kernel_verdict(agent, request->cookie, false, EHS_REASON_NONE);
 }

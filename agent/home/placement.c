@@ -40,7 +40,6 @@
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/names.h"
-#include "node/cgroup.h"
 #include "wire/frame.h"
 #include "wire/reason.h"
 #include "wire/view.h"
@@ -409,7 +408,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 	/* Hold it until this function ends: it may be decided at once. */
 	record_hold(p);
 	agent->placements_open++;
-	p->leaves = !p->explicit_node && (task->leaves || cgroup_session_leaves(agent, p->pid));
+	p->leaves = !p->explicit_node && task->leaves;
 	record_step(p, "%s of %s by process %d", p->kernel ? "exec" : "start", p->command,
 		    (int)p->pid);
 	if (p->leaves)

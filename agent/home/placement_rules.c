@@ -17,7 +17,6 @@
 #include "home/record.h"
 #include "home/serve.h"
 #include "job/files.h"
-#include "node/cgroup.h"
 #include "wire/reason.h"
 
 /* The rules are about absolute paths, with links and without; the path of an exec may be relative. */
@@ -105,8 +104,6 @@ const char *placement_set_view(struct placement *p, enum view wish)
 	const char *trouble;
 
 	p->view = wish;
-	if (p->view == VIEW_UNSET)
-		p->view = cgroup_session_view(p->agent, p->pid);
 	if (p->view == VIEW_UNSET)
 		p->view = p->agent->config->view;
 	if (p->view == VIEW_SHARED)

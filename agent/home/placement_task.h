@@ -25,7 +25,7 @@ typedef int (*placement_send_fn)(void *ctx, struct placement *p, struct peer *to
 /** What is known of a task when a placement starts. Strings are borrowed. */
 struct placement_task {
 	uint64_t cookie; /* the kernel's, or 0: the agent uses a number of its own */
-	pid_t pid; /* for /proc/PID and its session */
+	pid_t pid; /* for /proc/PID */
 	uid_t uid;
 	const char *path; /* of the program */
 	const char *const *argv; /* its arguments; NULL: not known yet */
@@ -39,8 +39,8 @@ struct placement_task {
 	const struct seen *seen; /* what its process has seen; NULL: it does not say */
 	const char *folder; /* of its process, if that has said so */
 	const char *node; /* the node to use, as its user names it; NULL: ask the hierarchy */
-	enum view view; /* VIEW_UNSET: its session's, or the configured one */
-	bool leaves; /* it leaves whatever the load; so do those of a session that was started with --all */
+	enum view view; /* VIEW_UNSET: the configured one */
+	bool leaves; /* it leaves whatever the load */
 };
 
 /**

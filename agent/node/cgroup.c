@@ -294,35 +294,36 @@ static bool cgroup_place_of(struct agent *agent, pid_t pid, struct cgroup_place 
 	return found;
 }
 
-/* Reads a note of the session that this process is in. False: no session, or no such note. */
-static bool cgroup_noted(struct agent *agent, pid_t pid, const char *attribute,
+/* Reads a note of a session. False: there is no such note. */
+static bool cgroup_noted(struct agent *agent, const struct cgroup_place *at, const char *attribute,
 			 char value[CGROUP_NOTE])
 {
-	struct cgroup_place at;
 	char path[128];
 	ssize_t n;
 
-	if (!cgroup_place_of(agent, pid, &at) || at.kind == CGROUP_GUEST)
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", agent->cgroup->fds[at.kind], at.name);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", agent->cgroup->fds[at->kind], at->name);
 	n = getxattr(path, attribute, value, CGROUP_NOTE - 1);
 	if (n >= 0)
 		value[n] = '\0';
 	return n >= 0;
 }
 
-bool cgroup_session_retries(struct agent *agent, pid_t pid)
+struct cgroup_session cgroup_session_of(struct agent *agent, pid_t pid)
 {
+	struct cgroup_session s = { .view = VIEW_UNSET };
+	struct cgroup_place at;
 	char value[CGROUP_NOTE];
 
-	return cgroup_noted(agent, pid, LAUNCH_NOTE_RETRY, value);
-}
-
-bool cgroup_session_leaves(struct agent *agent, pid_t pid)
-{
-	struct cgroup_place at;
-
-	return cgroup_place_of(agent, pid, &at) && at.kind == CGROUP_ALL;
+	if (!cgroup_place_of(agent, pid, &at))
+		return s;
+	s.guest = at.kind == CGROUP_GUEST;
+	if (s.guest)
+		return s;
+	s.leaves = at.kind == CGROUP_ALL;
+	s.retries = cgroup_noted(agent, &at, LAUNCH_NOTE_RETRY, value);
+	if (cgroup_noted(agent, &at, LAUNCH_NOTE_VIEW, value))
+		s.view = view_parse(value);
+	return s;
 }
 
 bool cgroup_session_name(struct agent *agent, pid_t pid, char name[64])
@@ -401,20 +402,6 @@ void cgroup_session_processes(struct agent *agent, const char *name,
 		if (f)
 			fclose(f);
 	}
-}
-
-bool cgroup_is_guest(struct agent *agent, pid_t pid)
-{
-	struct cgroup_place at;
-
-	return cgroup_place_of(agent, pid, &at) && at.kind == CGROUP_GUEST;
-}
-
-enum view cgroup_session_view(struct agent *agent, pid_t pid)
-{
-	char value[CGROUP_NOTE];
-
-	return cgroup_noted(agent, pid, LAUNCH_NOTE_VIEW, value) ? view_parse(value) : VIEW_UNSET;
 }
 
 /* ---- start ---- */

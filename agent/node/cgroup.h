@@ -22,12 +22,17 @@ int cgroup_init(struct agent *agent, const char *root);
 void cgroup_exit(struct agent *agent);
 int cgroup_managed_fd(struct agent *agent);
 int cgroup_guest_fd(struct agent *agent);
-/** Whether this process is in a session whose lost tasks may be run again. */
-bool cgroup_session_retries(struct agent *agent, pid_t pid);
-/** Whether this process is in a session whose tasks leave whatever the load. */
-bool cgroup_session_leaves(struct agent *agent, pid_t pid);
-/** Whether this process is a task of another node. Without cgroup 2 it is not known, and false. */
-bool cgroup_is_guest(struct agent *agent, pid_t pid);
+
+/** What the cgroup of a process says of its tasks. Without cgroup 2 nothing is known, and all is 0. */
+struct cgroup_session {
+	bool guest; /* the process is a task of another node, and in no session */
+	bool leaves; /* tasks leave whatever the load */
+	bool retries; /* lost tasks may be run again */
+	enum view view; /* that is chosen for them, or VIEW_UNSET */
+};
+
+/** One look at the cgroup of this process. */
+struct cgroup_session cgroup_session_of(struct agent *agent, pid_t pid);
 /** The name of the session that this process is in. False: in none, or it is not known. */
 bool cgroup_session_name(struct agent *agent, pid_t pid, char name[64]);
 /** Calls `call` with the name of each session that has processes. */
@@ -42,8 +47,6 @@ void cgroup_session_processes(struct agent *agent, const char *name,
 int cgroup_guest_usage(struct agent *agent, const char *id, double *cpu, int64_t *memory);
 /** Processes of a guest that were killed because memory was short; -1: not known. */
 int64_t cgroup_guest_starved(struct agent *agent, const char *id);
-/** The view chosen for its session, or VIEW_UNSET. */
-enum view cgroup_session_view(struct agent *agent, pid_t pid);
 /**
  * Whether this process is in the cgroup of that guest, and was started before `ticks` (as in
  * /proc/PID/stat).

@@ -148,19 +148,104 @@ static int confined_read_status(int folder, struct confined_status *s)
 	return (seen & needed) == needed ? 0 : -ENOENT;
 }
 
+/* ---- what ehlaunch is itself ---- */
+
+#define CONFINED_LINK 64
+
+static const struct {
+	const char *link, *name;
+} confined_spaces[] = {
+	{ "ns/user", "user" },
+	{ "ns/mnt", "mount" },
+	{ "ns/net", "network" },
+	{ "ns/pid", "PID" },
+	{ "ns/pid_for_children", "PID (of its children)" },
+	{ "ns/uts", "UTS" },
+	{ "ns/ipc", "IPC" },
+	{ "ns/cgroup", "cgroup" },
+	{ "ns/time", "time" },
+	{ "ns/time_for_children", "time (of its children)" },
+};
+#define CONFINED_SPACES (sizeof(confined_spaces) / sizeof(confined_spaces[0]))
+
+/* A security module's name for a thread. Each may have a folder of its own, or none; without any, reading fails. */
+static const char *const confined_domains[] = { "attr/current", "attr/apparmor/current",
+						"attr/smack/current" };
+#define CONFINED_DOMAINS (sizeof(confined_domains) / sizeof(confined_domains[0]))
+
+/* What threads are compared with. Only ehlaunch could change it, and does not; its cgroup others may change. */
+static struct {
+	bool known;
+	int folder; /* /proc/self */
+	struct confined_status status;
+	struct statx root;
+	char spaces[CONFINED_SPACES][CONFINED_LINK]; /* "": there is no such link */
+	struct confined_domain {
+		char *text;
+		int none; /* without a text: errno */
+	} domains[CONFINED_DOMAINS];
+	bool has_landlock;
+} self;
+
+/*
+ * Where there is Landlock, no_new_privs is how a process without rights gets into a domain, which nobody sees
+ * from outside.
+ */
+static bool confined_has_landlock(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, CONFINED_LANDLOCK_VERSION) >= 0 ||
+	       (errno != ENOSYS && errno != EOPNOTSUPP);
+}
+
+/* 0 or -errno. After an error the next call looks again. */
+static int confined_know_self(void)
+{
+	int err;
+
+	if (self.known)
+		return 0;
+	self.folder = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (self.folder < 0)
+		return -errno;
+	err = confined_read_status(self.folder, &self.status);
+	if (err)
+		goto close_folder;
+	for (size_t i = 0; i < CONFINED_SPACES; i++) {
+		memset(self.spaces[i], 0, CONFINED_LINK);
+		if (readlinkat(self.folder, confined_spaces[i].link, self.spaces[i],
+			       CONFINED_LINK - 1) < 0 &&
+		    errno != ENOENT)
+			goto failed;
+	}
+	if (syscall(SYS_statx, AT_FDCWD, "/", AT_STATX_DONT_SYNC, CONFINED_ROOT, &self.root))
+		goto failed;
+	for (size_t i = 0; i < CONFINED_DOMAINS; i++) {
+		free(self.domains[i].text);
+		self.domains[i].text = confined_read(self.folder, confined_domains[i]);
+		self.domains[i].none = self.domains[i].text ? 0 : errno;
+		if (self.domains[i].none == ENOMEM)
+			goto failed;
+	}
+	self.has_landlock = confined_has_landlock();
+	self.known = true;
+	return 0;
+failed:
+	err = -errno;
+close_folder:
+	close(self.folder);
+	return err;
+}
+
 /* ---- what it sees ---- */
 
-/* Whether two links, which may both not be there, say the same. 0, 1 or -errno. */
-static int confined_same_link(int folder, int own, const char *name)
+/* Whether a link says the same, or is not there as ours is not. 0, 1 or -errno. */
+static int confined_same_link(int folder, const char *name, const char *ours)
 {
-	char its[64], ours[64];
-	const ssize_t n = readlinkat(own, name, ours, sizeof(ours));
-	const int none = n < 0 ? errno : 0;
-	const ssize_t m = readlinkat(folder, name, its, sizeof(its));
+	char its[CONFINED_LINK] = "";
 
-	if ((m < 0 && errno != ENOENT) || (n < 0 && none != ENOENT))
-		return m < 0 && errno != ENOENT ? -errno : -none;
-	return n == m && (n < 0 || !memcmp(its, ours, n));
+	if (readlinkat(folder, name, its, sizeof(its) - 1) < 0 && errno != ENOENT)
+		return -errno;
+	return !strcmp(its, ours);
 }
 
 /*
@@ -169,7 +254,8 @@ static int confined_same_link(int folder, int own, const char *name)
  */
 static int confined_same_root(int folder)
 {
-	struct statx its, ours;
+	const struct statx *ours = &self.root;
+	struct statx its;
 	char name[2];
 	const ssize_t n = readlinkat(folder, "root", name, sizeof(name));
 
@@ -177,40 +263,25 @@ static int confined_same_root(int folder)
 		return -errno;
 	if (n != 1)
 		return false;
-	if (syscall(SYS_statx, folder, "root", AT_STATX_DONT_SYNC, CONFINED_ROOT, &its) ||
-	    syscall(SYS_statx, AT_FDCWD, "/", AT_STATX_DONT_SYNC, CONFINED_ROOT, &ours))
+	if (syscall(SYS_statx, folder, "root", AT_STATX_DONT_SYNC, CONFINED_ROOT, &its))
 		return -errno;
-	if (!(its.stx_mask & ours.stx_mask & STATX_MNT_ID))
+	if (!(its.stx_mask & ours->stx_mask & STATX_MNT_ID))
 		return -ENOSYS;
-	return its.stx_mnt_id == ours.stx_mnt_id && its.stx_ino == ours.stx_ino;
+	return its.stx_mnt_id == ours->stx_mnt_id && its.stx_ino == ours->stx_ino;
 }
 
-static int confined_look_view(int folder, int own, struct confined *found)
+static int confined_look_view(int folder, struct confined *found)
 {
-	static const struct {
-		const char *link, *name;
-	} spaces[] = {
-		{ "ns/user", "user" },
-		{ "ns/mnt", "mount" },
-		{ "ns/net", "network" },
-		{ "ns/pid", "PID" },
-		{ "ns/pid_for_children", "PID (of its children)" },
-		{ "ns/uts", "UTS" },
-		{ "ns/ipc", "IPC" },
-		{ "ns/cgroup", "cgroup" },
-		{ "ns/time", "time" },
-		{ "ns/time_for_children", "time (of its children)" },
-	};
 	int same = 1;
 
-	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
-		same = confined_same_link(folder, own, spaces[i].link);
+	for (size_t i = 0; i < CONFINED_SPACES; i++) {
+		same = confined_same_link(folder, confined_spaces[i].link, self.spaces[i]);
 		if (same < 0)
 			return same;
 		if (!same)
 			return confined_because(found, EHS_REASON_NAMESPACE,
 						"it is in another %s namespace than ehlaunch",
-						spaces[i].name);
+						confined_spaces[i].name);
 	}
 	same = confined_same_root(folder);
 	if (same < 0)
@@ -269,17 +340,18 @@ const char *confined_legacy(const char *its, const char *ours)
 	return NULL;
 }
 
-static int confined_look_legacy(int folder, int own, struct confined *found)
+static int confined_look_legacy(int folder, struct confined *found)
 {
 	char *its = confined_read(folder, "cgroup"), *ours = NULL;
 	const char *controller;
 	int err = 0;
 
 	if (its)
-		ours = confined_read(own, "cgroup");
+		ours = confined_read(self.folder, "cgroup");
 	if (!ours) {
 		/* A kernel without cgroups. */
-		err = !its && errno == ENOENT && faccessat(own, "cgroup", F_OK, 0) ? 0 : -errno;
+		err = !its && errno == ENOENT && faccessat(self.folder, "cgroup", F_OK, 0) ? 0
+											   : -errno;
 		free(its);
 		return err;
 	}
@@ -293,7 +365,7 @@ static int confined_look_legacy(int folder, int own, struct confined *found)
 	return 0;
 }
 
-static int confined_look_limits(int folder, pid_t tid, int own, const struct confined_status *s,
+static int confined_look_limits(int folder, pid_t tid, const struct confined_status *s,
 				struct confined *found)
 {
 	int cookie;
@@ -311,37 +383,26 @@ static int confined_look_limits(int folder, pid_t tid, int own, const struct con
 		return confined_because(
 			found, EHS_REASON_CONFINED,
 			"it shares processor cores with few others (PR_SCHED_CORE)");
-	return confined_look_legacy(folder, own, found);
-}
-
-/*
- * Where there is Landlock, no_new_privs is how a process without rights gets into a domain, which nobody sees
- * from outside.
- */
-static bool confined_has_landlock(void)
-{
-	return syscall(SYS_landlock_create_ruleset, NULL, 0, CONFINED_LANDLOCK_VERSION) >= 0 ||
-	       (errno != ENOSYS && errno != EOPNOTSUPP);
+	return confined_look_legacy(folder, found);
 }
 
 /* ---- what it may ---- */
 
-static void confined_look_rights(const struct confined_status *s,
-				 const struct confined_status *ours, struct confined *found)
+static void confined_look_rights(const struct confined_status *s, struct confined *found)
 {
 	const uint64_t *uid = s->of[CONFINED_UID], *gid = s->of[CONFINED_GID];
 	const uint64_t bounding = s->of[CONFINED_BOUNDING][0];
 
 	if (s->of[CONFINED_NO_NEW_PRIVS][0] && !rules.no_new_privs)
 		confined_because(found, EHS_REASON_NO_NEW_PRIVS, "it has no_new_privs");
-	else if (s->of[CONFINED_NO_NEW_PRIVS][0] && confined_has_landlock())
+	else if (s->of[CONFINED_NO_NEW_PRIVS][0] && self.has_landlock)
 		confined_because(found, EHS_REASON_NO_NEW_PRIVS,
 				 "it has no_new_privs, and may be in a Landlock domain");
 	else if (uid[REAL] != uid[EFFECTIVE] || uid[EFFECTIVE] != uid[FILES] ||
 		 gid[REAL] != gid[EFFECTIVE] || gid[EFFECTIVE] != gid[FILES])
 		confined_because(found, EHS_REASON_SECUREEXEC,
 				 "its real, effective and file user or group differ");
-	else if (ours->of[CONFINED_BOUNDING][0] & ~bounding)
+	else if (self.status.of[CONFINED_BOUNDING][0] & ~bounding)
 		confined_because(found, EHS_REASON_CAPABILITIES,
 				 "its bounding set has fewer capabilities than that of ehlaunch");
 	else if (s->of[CONFINED_AMBIENT][0])
@@ -352,29 +413,24 @@ static void confined_look_rights(const struct confined_status *s,
 }
 
 /* A security module's name for the thread. Each may have a folder of its own, or none; without any, reading fails. */
-static void confined_look_domain(int folder, int own, struct confined *found)
+static void confined_look_domain(int folder, struct confined *found)
 {
-	static const char *const names[] = { "attr/current", "attr/apparmor/current",
-					     "attr/smack/current" };
+	for (size_t i = 0; i < CONFINED_DOMAINS; i++) {
+		const struct confined_domain *ours = &self.domains[i];
+		char *its = confined_read(folder, confined_domains[i]);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		char *ours = confined_read(own, names[i]), *its;
-		const int none = ours ? 0 : errno;
-
-		its = confined_read(folder, names[i]);
-		if (ours ? !its || strcmp(its, ours) : its || errno != none)
+		if (ours->text ? !its || strcmp(its, ours->text) : its || errno != ours->none)
 			confined_because(
 				found, EHS_REASON_LSM,
 				"a security module has another domain for it than for ehlaunch");
 		free(its);
-		free(ours);
 	}
 }
 
 /* Whether it is in the cgroup of version 2 that we are in. */
-static bool confined_is_beside(int folder, int own)
+static bool confined_is_beside(int folder)
 {
-	char *its = confined_read(folder, "cgroup"), *ours = confined_read(own, "cgroup");
+	char *its = confined_read(folder, "cgroup"), *ours = confined_read(self.folder, "cgroup");
 	size_t n = 0, m = 0;
 	const char *at = its ? confined_path(its, "", &n) : NULL;
 	const char *mine = ours ? confined_path(ours, "", &m) : NULL;
@@ -389,15 +445,15 @@ static bool confined_is_beside(int folder, int own)
  * Guests have the BPF programs of their cgroup; those of an ehlaunch without cgroups, or without rights, which sees no
  * programs, are where it is.
  */
-static void confined_look_programs(int folder, int own, struct confined *found)
+static void confined_look_programs(int folder, struct confined *found)
 {
 	const int guests = geteuid() ? -1 : cgroup_guests_folder();
 	int its, ours;
 
-	if (guests < 0 && confined_is_beside(folder, own))
+	if (guests < 0 && confined_is_beside(folder))
 		return;
 	its = cgroup_folder(folder);
-	ours = guests < 0 ? cgroup_folder(own) : guests;
+	ours = guests < 0 ? cgroup_folder(self.folder) : guests;
 	if (its < 0 || ours < 0 || origin_programs(its, ours))
 		confined_because(
 			found, EHS_REASON_CGROUP_BPF,
@@ -410,32 +466,27 @@ static void confined_look_programs(int folder, int own, struct confined *found)
 
 int confined_look(int folder, pid_t tid, uid_t uid, struct confined *found)
 {
-	int own = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
-	struct confined_status s, ours;
+	struct confined_status s;
+	int err = confined_know_self() ?: confined_read_status(folder, &s);
 
 	*found = (struct confined){ .reason = EHS_REASON_NONE };
-	if (own < 0)
-		return -errno;
-	err = confined_read_status(folder, &s) ?: confined_read_status(own, &ours);
-	/* It may have executed a set-user-ID program. */
-	if (!err && s.of[CONFINED_UID][EFFECTIVE] != uid)
-		err = -ESRCH;
 	if (err)
-		goto close_own;
+		return err;
+	/* It may have executed a set-user-ID program. */
+	if (s.of[CONFINED_UID][EFFECTIVE] != uid)
+		return -ESRCH;
 	/* In the module's order, so that both give the same reason. */
 	if (s.of[CONFINED_TRACER][0])
 		confined_because(found, EHS_REASON_TRACED, "it is traced");
 	if (found->reason == EHS_REASON_NONE)
-		err = confined_look_view(folder, own, found);
+		err = confined_look_view(folder, found);
 	if (!err && found->reason == EHS_REASON_NONE)
-		err = confined_look_limits(folder, tid, own, &s, found);
+		err = confined_look_limits(folder, tid, &s, found);
 	if (!err && found->reason == EHS_REASON_NONE)
-		confined_look_rights(&s, &ours, found);
+		confined_look_rights(&s, found);
 	if (!err && found->reason == EHS_REASON_NONE)
-		confined_look_domain(folder, own, found);
+		confined_look_domain(folder, found);
 	if (!err && found->reason == EHS_REASON_NONE)
-		confined_look_programs(folder, own, found);
-close_own:
-	close(own);
+		confined_look_programs(folder, found);
 	return err;
 }

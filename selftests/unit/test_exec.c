@@ -14,6 +14,7 @@
 #include "home/learn.h"
 #include "home/placement.h"
 #include "home/record.h"
+#include "node/cgroup.h"
 #include "node/kernel.h"
 
 #define COOKIE 4711
@@ -22,6 +23,8 @@
 static struct placement record;
 static bool known;
 static unsigned int placed, verdicts;
+static struct cgroup_session session;
+static struct placement_task task_placed;
 static bool remote;
 static enum ehs_reason reason;
 
@@ -36,10 +39,17 @@ struct placement *record_by_cookie(struct agent *agent, uint64_t cookie)
 	return known && cookie == record.cookie ? &record : NULL;
 }
 
+struct cgroup_session cgroup_session_of(struct agent *agent, pid_t pid)
+{
+	assert_int_equal(pid, PID);
+	return session;
+}
+
 int placement_start(struct agent *agent, const struct placement_task *task, placement_fn decided,
 		    void *ctx)
 {
 	placed++;
+	task_placed = *task;
 	return 0;
 }
 
@@ -83,14 +93,18 @@ static int begin(void **state)
 		.cookie = COOKIE, .kernel = true, .pid = PID, .reason = EHS_REASON_SENDER
 	};
 	known = true;
+	session = (struct cgroup_session){ .view = VIEW_UNSET };
 	return 0;
 }
 
 static void test_unknown(void **state)
 {
 	known = false;
+	session = (struct cgroup_session){ .leaves = true, .view = VIEW_HOME };
 	ask(PLACEMENT_OPEN);
 	assert_int_equal(placed, 1);
+	assert_true(task_placed.leaves);
+	assert_int_equal(task_placed.view, VIEW_HOME);
 }
 
 /* It is decided later, for the socket that is there then. */
