@@ -83,7 +83,7 @@ ok "SIGKILL of the stub is seen by the parent"
 wait_for 20 on "${host#n}" test ! -e "/proc/$remote"
 ok "and ends the task on $host"
 
-# All three at once. 64 takes emulated guests 40 s, and minutes on a busy machine (docs/measurements.md);
+# All three at once. 64 takes emulated guests 40 s, and minutes on a busy machine;
 # selftests/agent has 64 MiB at this machine's own speed.
 mib=${EHS_COPY_MIB:-4}
 head -c $((mib << 20)) /dev/urandom >in
