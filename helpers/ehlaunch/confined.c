@@ -173,7 +173,10 @@ static const char *const confined_domains[] = { "attr/current", "attr/apparmor/c
 						"attr/smack/current" };
 #define CONFINED_DOMAINS (sizeof(confined_domains) / sizeof(confined_domains[0]))
 
-/* What threads are compared with. Only ehlaunch could change it, and does not; its cgroup others may change. */
+/*
+ * What threads are compared with. ehlaunch changes none of it. If the host does (another root, a renamed domain),
+ * threads differ from it and stay until ehlaunch is restarted. Its cgroup, which others may change, is read each time.
+ */
 static struct {
 	bool known;
 	int folder; /* /proc/self */
@@ -412,7 +415,6 @@ static void confined_look_rights(const struct confined_status *s, struct confine
 				 "it is root and has given up capabilities");
 }
 
-/* A security module's name for the thread. Each may have a folder of its own, or none; without any, reading fails. */
 static void confined_look_domain(int folder, struct confined *found)
 {
 	for (size_t i = 0; i < CONFINED_DOMAINS; i++) {
