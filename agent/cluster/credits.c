@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "cluster/idle_message.h"
 #include "cluster/report.h"
+#include "cluster/versions.h"
 #include "eh/idle.h"
 #include "eh/member.h"
 #include "eh/topology.h"
@@ -149,6 +150,12 @@ static void credits_send(struct agent *agent, const struct credits_update *u,
 
 	if (!to)
 		return;
+	/* Those of before say it otherwise, and would call it invalid. */
+	if (to->protocol && to->protocol < VERSIONS_CREDITS) {
+		if (m->type == EH_IDLE_ASK && m->ask.home == agent->self.index)
+			credits_answered(agent, m->ask.id, NULL);
+		return;
+	}
 	body = idle_message_to_json(credits_topology(agent), m);
 	if (body && in && in->answer && in->from == to) {
 		server_answer(in->answer, 200, body);

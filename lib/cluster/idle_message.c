@@ -22,30 +22,18 @@ static json_t *idle_number(uint64_t value)
 
 static void idle_put_offer(json_t *to, const struct eh_idle_message *msg)
 {
-	json_t *tiers = json_array();
+	const struct eh_offer *offer = &msg->offer.credits;
+	const struct eh_credit_range *r = &offer->range;
 
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++) {
-		const struct eh_credit_range *r = &msg->offer.credits.tiers[tier];
-
-		json_array_append_new(tiers, json_pack("[I,I,I]", (json_int_t)r->first,
-						       (json_int_t)r->end, (json_int_t)r->void_));
-	}
-	json_object_set_new(to, "life", idle_number(msg->offer.credits.life));
-	json_object_set_new(to, "version", idle_number(msg->offer.credits.version));
-	json_object_set_new(to, "tiers", tiers);
+	json_object_set_new(to, "life", idle_number(offer->life));
+	json_object_set_new(to, "version", idle_number(offer->version));
+	json_object_set_new(to, "tasks", idle_number(offer->tasks));
+	json_object_set_new(to, "processors", idle_number(offer->processors));
+	json_object_set_new(to, "credits",
+			    json_pack("[I,I,I]", (json_int_t)r->first, (json_int_t)r->end,
+				      (json_int_t)r->void_));
 	json_object_set_new(to, "reign", idle_number(msg->offer.reign));
 	json_object_set_new(to, "beat", json_boolean(msg->offer.beat));
-}
-
-static void idle_put_taken(json_t *to, const struct eh_idle_message *msg)
-{
-	json_t *next = json_array();
-
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++)
-		json_array_append_new(next, idle_number(msg->taken.next[tier]));
-	json_object_set_new(to, "life", idle_number(msg->taken.life));
-	json_object_set_new(to, "next", next);
-	json_object_set_new(to, "reign", idle_number(msg->taken.reign));
 }
 
 static void idle_put_ask(const struct eh_topology *t, json_t *to, const struct eh_idle_ask *ask)
@@ -57,7 +45,6 @@ static void idle_put_ask(const struct eh_topology *t, json_t *to, const struct e
 	json_object_set_new(to, "hops", idle_number(ask->hops));
 	json_object_set_new(to, "down", json_boolean(ask->down));
 	json_object_set_new(to, "missed", json_boolean(ask->missed));
-	json_object_set_new(to, "waited", json_boolean(ask->waited));
 }
 
 json_t *idle_credit_to_json(const struct eh_credit *credit)
@@ -78,12 +65,14 @@ json_t *idle_message_to_json(const struct eh_topology *t, const struct eh_idle_m
 		idle_put_offer(to, msg);
 		break;
 	case EH_IDLE_TAKEN:
-		idle_put_taken(to, msg);
+		json_object_set_new(to, "life", idle_number(msg->taken.life));
+		json_object_set_new(to, "next", idle_number(msg->taken.next));
+		json_object_set_new(to, "reign", idle_number(msg->taken.reign));
 		break;
 	case EH_IDLE_SOME:
 		json_object_set_new(to, "version", idle_number(msg->some.version));
-		json_object_set_new(to, "tiers", idle_number(msg->some.tiers));
-		json_object_set_new(to, "again", json_boolean(msg->some.again));
+		json_object_set_new(to, "best", idle_number(msg->some.best.tier));
+		json_object_set_new(to, "count", idle_number(msg->some.best.count));
 		break;
 	case EH_IDLE_ASK:
 		idle_put_ask(t, to, &msg->ask);
@@ -158,49 +147,41 @@ static int idle_take_node(const struct eh_topology *t, const json_t *json, const
 
 static int idle_take_offer(const json_t *json, struct eh_idle_message *msg)
 {
-	const json_t *tiers = json_object_get(json, "tiers");
+	const json_t *credits = json_object_get(json, "credits");
 	struct eh_offer *offer = &msg->offer.credits;
+	struct eh_credit_range *r = &offer->range;
 
-	if (idle_take(json, "life", IDLE_LIFE_MAX, &offer->life) ||
-	    idle_take(json, "version", IDLE_NUMBER_MAX, &offer->version) ||
-	    idle_take(json, "reign", IDLE_NUMBER_MAX, &msg->offer.reign) ||
-	    json_array_size(tiers) != EH_TIERS)
-		return -EINVAL;
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++) {
-		const json_t *range = json_array_get(tiers, tier);
-		struct eh_credit_range *r = &offer->tiers[tier];
-
-		if (idle_take_value(json_array_get(range, 0), IDLE_NUMBER_MAX, &r->first) ||
-		    idle_take_value(json_array_get(range, 1), IDLE_NUMBER_MAX, &r->end) ||
-		    idle_take_bits(json_array_get(range, 2), &r->void_) || r->end < r->first ||
-		    r->end - r->first > EH_CREDIT_WINDOW)
-			return -EINVAL;
-	}
 	msg->offer.beat = idle_flag(json, "beat");
-	return 0;
+	return idle_take(json, "life", IDLE_LIFE_MAX, &offer->life) ||
+			       idle_take(json, "version", IDLE_NUMBER_MAX, &offer->version) ||
+			       idle_take(json, "reign", IDLE_NUMBER_MAX, &msg->offer.reign) ||
+			       idle_take_small(json, "tasks", UINT32_MAX, &offer->tasks) ||
+			       idle_take_small(json, "processors", UINT32_MAX,
+					       &offer->processors) ||
+			       idle_take_value(json_array_get(credits, 0), IDLE_NUMBER_MAX,
+					       &r->first) ||
+			       idle_take_value(json_array_get(credits, 1), IDLE_NUMBER_MAX,
+					       &r->end) ||
+			       idle_take_bits(json_array_get(credits, 2), &r->void_) ||
+			       !eh_offer_is_sound(offer)
+		       ? -EINVAL
+		       : 0;
 }
 
 static int idle_take_taken(const json_t *json, struct eh_idle_message *msg)
 {
-	const json_t *next = json_object_get(json, "next");
-
-	if (idle_take(json, "life", IDLE_LIFE_MAX, &msg->taken.life) ||
-	    idle_take(json, "reign", IDLE_NUMBER_MAX, &msg->taken.reign) ||
-	    json_array_size(next) != EH_TIERS)
-		return -EINVAL;
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++)
-		if (idle_take_value(json_array_get(next, tier), IDLE_NUMBER_MAX,
-				    &msg->taken.next[tier]))
-			return -EINVAL;
-	return 0;
+	return idle_take(json, "life", IDLE_LIFE_MAX, &msg->taken.life) ||
+			       idle_take(json, "next", IDLE_NUMBER_MAX, &msg->taken.next) ||
+			       idle_take(json, "reign", IDLE_NUMBER_MAX, &msg->taken.reign)
+		       ? -EINVAL
+		       : 0;
 }
 
 static int idle_take_some(const json_t *json, struct eh_idle_message *msg)
 {
-	msg->some.again = idle_flag(json, "again");
 	return idle_take(json, "version", IDLE_NUMBER_MAX, &msg->some.version) ||
-			       idle_take_small(json, "tiers", (1u << EH_TIERS) - 1,
-					       &msg->some.tiers)
+			       idle_take_small(json, "best", EH_TIERS, &msg->some.best.tier) ||
+			       idle_take_small(json, "count", EH_MANY, &msg->some.best.count)
 		       ? -EINVAL
 		       : 0;
 }
@@ -218,7 +199,6 @@ static int idle_take_ask(const struct eh_topology *t, const json_t *json, struct
 	ask->hold_ms = hold;
 	ask->down = idle_flag(json, "down");
 	ask->missed = idle_flag(json, "missed");
-	ask->waited = idle_flag(json, "waited");
 	return 0;
 }
 

@@ -13,11 +13,13 @@
 
 /**
  * Of the protocol between agents: 1 is that of agents that do not say any; 2 says its versions in
- * hello, and what is unknown in a message is ignored; 3 has POST /v1/start.
+ * hello, and what is unknown in a message is ignored; 3 has POST /v1/start, and credits
+ * in a row (docs/protocol.md).
  */
 #define VERSIONS_OLDEST 1u
 #define VERSIONS_NEWEST 3u
 #define VERSIONS_START 3u /**< the first with POST /v1/start */
+#define VERSIONS_CREDITS 3u /**< the first whose credits are in a row */
 #define VERSIONS_OF_AGENTS ((struct versions){ VERSIONS_OLDEST, VERSIONS_NEWEST })
 
 #define VERSIONS_MAX 1000000u /**< the highest number of a version */

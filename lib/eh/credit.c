@@ -24,25 +24,56 @@ static bool is_void(const struct eh_credit_range *r, uint64_t serial)
 	return r->void_ >> (serial - r->first) & 1;
 }
 
-bool eh_credit_next(const struct eh_credit_range *range, uint64_t from, uint64_t *serial)
+/* Those below `end` that have value. */
+static unsigned int count_below(const struct eh_credit_range *r, uint64_t end)
 {
-	for (*serial = from > range->first ? from : range->first; *serial < range->end; ++*serial)
-		if (!is_void(range, *serial))
-			return true;
-	return false;
+	uint64_t bits = ~r->void_;
+
+	if (end > r->end)
+		end = r->end;
+	if (end <= r->first)
+		return 0;
+	if (end - r->first < 64)
+		bits &= (1ull << (end - r->first)) - 1;
+	return (unsigned int)__builtin_popcountll(bits);
 }
 
-unsigned int eh_credit_count(const struct eh_credit_range *range, uint64_t from)
+bool eh_offer_is_sound(const struct eh_offer *offer)
 {
-	unsigned int count = 0;
-	uint64_t serial;
+	const struct eh_credit_range *r = &offer->range;
 
-	while (eh_credit_next(range, from, &serial)) {
-		count++;
-		from = serial + 1;
+	return offer->processors && r->end >= r->first && r->end - r->first <= EH_CREDIT_WINDOW &&
+	       count_below(r, r->end) <= EH_CREDITS;
+}
+
+unsigned int eh_offer_next(const struct eh_offer *offer, uint64_t from, uint64_t *serial)
+{
+	const struct eh_credit_range *r = &offer->range;
+	uint64_t tier;
+
+	for (*serial = from > r->first ? from : r->first; *serial < r->end; ++*serial) {
+		if (is_void(r, *serial))
+			continue;
+		/* those before it are taken, or will be */
+		tier = ((uint64_t)offer->tasks + count_below(r, *serial)) / offer->processors;
+		return tier < EH_TIERS ? (unsigned int)tier : EH_TIERS;
 	}
-	return count;
+	return EH_TIERS;
 }
+
+unsigned int eh_offer_count(const struct eh_offer *offer, uint64_t from, unsigned int tier)
+{
+	const uint64_t c = offer->processors, all = count_below(&offer->range, offer->range.end);
+	/* places in the order in which tasks take them */
+	uint64_t begin = offer->tasks + (uint64_t)count_below(&offer->range, from);
+	uint64_t end = offer->tasks + all;
+
+	begin = begin > tier * c ? begin : tier * c;
+	end = end < (tier + 1) * c ? end : (tier + 1) * c;
+	return end > begin ? (unsigned int)(end - begin) : 0;
+}
+
+/* ---- a node's own ---- */
 
 /* The window begins with a credit that has value. */
 static void trim(struct eh_credit_range *r)
@@ -59,132 +90,101 @@ static void cancel(struct eh_credit_range *r, uint64_t serial)
 	trim(r);
 }
 
-static void issue(struct eh_credit_range *r)
+/* Gives as many as there are to be. One that is given may push out the oldest. */
+static void fill(struct eh_credit_range *r)
 {
-	if (r->end - r->first == EH_CREDIT_WINDOW)
-		cancel(r, r->first);
-	r->end++;
-}
-
-/* What a tier is to have. */
-static unsigned int wanted(const struct eh_purse *p, unsigned int tier)
-{
-	unsigned int c = p->processors, most = (tier + 1) * c;
-
-	if (p->tasks >= most)
-		return 0;
-	return p->tasks > tier * c ? most - p->tasks : c;
-}
-
-static bool balance(struct eh_purse *p)
-{
-	bool changed = false;
-
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++) {
-		struct eh_credit_range *r = &p->offer.tiers[tier];
-		unsigned int have = eh_credit_count(r, 0), want = wanted(p, tier);
-		uint64_t serial = r->end;
-
-		/* one that is given may push out an old one */
-		for (; have < want; have = eh_credit_count(r, 0), changed = true)
-			issue(r);
-		/* The newest first: the oldest may be with a task that is on its way. */
-		while (have > want) {
-			if (is_void(r, --serial))
-				continue;
-			cancel(r, serial);
-			have--;
-			changed = true;
-		}
+	while (count_below(r, r->end) < EH_CREDITS) {
+		if (r->end - r->first == EH_CREDIT_WINDOW)
+			cancel(r, r->first);
+		r->end++;
 	}
-	p->offer.version += changed;
-	return changed;
+}
+
+/* The controller is to be told. */
+static void change(struct eh_purse *p)
+{
+	p->offer.version++;
+	p->told_end = p->offer.range.end;
 }
 
 void eh_purse_begin(struct eh_purse *p, uint64_t life, unsigned int processors)
 {
-	*p = (struct eh_purse){ .processors = processors < EH_CREDIT_PROCESSORS
-						      ? processors
-						      : EH_CREDIT_PROCESSORS,
-				.offer = { .life = life } };
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++)
-		p->offer.tiers[tier] = (struct eh_credit_range){ 1, 1, 0 };
-	balance(p);
+	*p = (struct eh_purse){
+		.offer = { .life = life, .processors = processors, .range = { 1, 1, 0 } }
+	};
+	fill(&p->offer.range);
+	change(p);
 }
 
-bool eh_purse_tasks(struct eh_purse *p, unsigned int tasks)
+void eh_purse_tasks(struct eh_purse *p, unsigned int tasks)
 {
-	p->tasks = tasks;
-	return balance(p);
+	if (tasks == p->offer.tasks)
+		return;
+	p->offer.tasks = tasks;
+	change(p);
 }
 
 /* Whether it is one of ours that has value. */
 static bool has_value(const struct eh_purse *p, const struct eh_credit *credit)
 {
-	const struct eh_credit_range *r;
+	const struct eh_credit_range *r = &p->offer.range;
 
-	if (credit->life != p->offer.life || credit->tier >= EH_TIERS)
-		return false;
-	r = &p->offer.tiers[credit->tier];
-	return credit->serial >= r->first && credit->serial < r->end && !is_void(r, credit->serial);
+	return credit->life == p->offer.life && credit->tier < EH_TIERS &&
+	       credit->serial >= r->first && credit->serial < r->end && !is_void(r, credit->serial);
 }
 
 bool eh_purse_accept(struct eh_purse *p, const struct eh_credit *credit)
 {
+	const bool room = p->offer.tasks < (credit->tier + 1ull) * p->offer.processors;
+
 	if (!has_value(p, credit))
 		return false;
-	cancel(&p->offer.tiers[credit->tier], credit->serial);
-	p->offer.version++;
-	p->tasks++;
-	balance(p);
-	return true;
+	cancel(&p->offer.range, credit->serial);
+	fill(&p->offer.range);
+	p->offer.tasks += room;
+	/* That it is used is no news to the controller, which let it be taken, as long as it has others. */
+	if (!room || p->offer.range.end - p->told_end >= EH_CREDITS / 2)
+		change(p);
+	return room;
 }
 
 void eh_purse_return(struct eh_purse *p, const struct eh_credit *credit)
 {
 	if (!has_value(p, credit))
 		return;
-	cancel(&p->offer.tiers[credit->tier], credit->serial);
-	balance(p);
+	cancel(&p->offer.range, credit->serial);
+	fill(&p->offer.range);
+	change(p);
 }
 
 void eh_purse_renew(struct eh_purse *p)
 {
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++) {
-		struct eh_credit_range *r = &p->offer.tiers[tier];
-
-		*r = (struct eh_credit_range){ r->end, r->end, 0 };
-		p->taken[tier].bound = 0;
-	}
-	p->offer.version++;
-	balance(p);
+	p->offer.range = (struct eh_credit_range){ p->offer.range.end, p->offer.range.end, 0 };
+	p->taken.bound = 0;
+	fill(&p->offer.range);
+	change(p);
 }
 
-void eh_purse_taken(struct eh_purse *p, unsigned int tier, uint64_t bound, uint64_t now)
+void eh_purse_taken(struct eh_purse *p, uint64_t bound, uint64_t now)
 {
-	const struct eh_credit_range *r = &p->offer.tiers[tier];
+	const struct eh_credit_range *r = &p->offer.range;
 
-	if (bound > r->end || p->taken[tier].bound > r->first)
+	if (bound > r->end || p->taken.bound > r->first)
 		return;
-	p->taken[tier].bound = bound;
-	p->taken[tier].since = now;
+	p->taken.bound = bound;
+	p->taken.since = now;
 }
 
-bool eh_purse_expire(struct eh_purse *p, uint64_t now, uint64_t lease)
+void eh_purse_expire(struct eh_purse *p, uint64_t now, uint64_t lease)
 {
-	bool any = false;
+	struct eh_credit_range *r = &p->offer.range;
+	const uint64_t bound = p->taken.bound;
 
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++) {
-		struct eh_credit_range *r = &p->offer.tiers[tier];
-		uint64_t bound = p->taken[tier].bound, serial;
-
-		if (bound <= r->first || now - p->taken[tier].since < lease)
-			continue;
-		while (eh_credit_next(r, 0, &serial) && serial < bound) {
-			cancel(r, serial);
-			any = true;
-		}
-		p->taken[tier].bound = 0;
-	}
-	return any && balance(p);
+	if (bound <= r->first || now - p->taken.since < lease)
+		return;
+	while (r->first < bound)
+		cancel(r, r->first);
+	p->taken.bound = 0;
+	fill(r);
+	change(p);
 }

@@ -9,11 +9,16 @@
 #include "rule.h"
 
 #define NO_NODE UINT32_MAX
-#define TELL_AGAIN UINT32_MAX /* of what was told upward: that is to be said in any case */
 
 struct held {
 	struct eh_idle_ask ask;
 	uint64_t until;
+};
+
+/* What a controller has for one of its groups. */
+struct lead {
+	struct eh_pool *pool;
+	struct eh_best told; /* what the level above supposes that there is */
 };
 
 struct eh_idle {
@@ -22,13 +27,12 @@ struct eh_idle {
 	uint64_t random;
 	unsigned int rank;
 	uint32_t parent;
-	struct eh_pool *pools[EH_LEVELS_MAX + 1]; /* 1..rank */
-	unsigned int told[EH_LEVELS_MAX + 1]; /* tiers that the level above knows of */
+	struct lead *leads; /* 1..rank; NULL: it has led none yet */
 	uint64_t version; /* of what is told upward */
 	uint64_t reign; /* as the controller of level 1 */
 	uint64_t leader_reign; /* of the controller of level 1 over this node; 0: not known yet */
 	uint64_t told_offer, beat_at;
-	struct held *held; /* oldest first */
+	struct held *held; /* of the top, oldest first */
 	unsigned int nheld;
 
 	/* of the step under way */
@@ -92,16 +96,15 @@ static void tell_offer(struct eh_idle *i, bool beat)
 
 static void tell_some(struct eh_idle *i, unsigned int level)
 {
-	bool again = i->told[level] == TELL_AGAIN;
 	uint32_t to = leader(i, level + 1);
 
 	if (level == top(i) || to == NO_NODE)
 		return;
-	i->told[level] = eh_pool_tiers(i->pools[level]);
+	i->leads[level].told = eh_pool_best(i->leads[level].pool);
 	send(i, to,
 	     &(struct eh_idle_message){ .type = EH_IDLE_SOME,
 					.level = level + 1,
-					.some = { ++i->version, i->told[level], again } });
+					.some = { ++i->version, i->leads[level].told } });
 }
 
 /* After anything has happened: what is news. */
@@ -110,8 +113,9 @@ static void tell_news(struct eh_idle *i)
 	/* twice, where the controller is here and has just begun to lead */
 	while (i->told_offer != i->purse.offer.version)
 		tell_offer(i, false);
+	/* That there are more of the lowest tier than is supposed can wait until these are taken. */
 	for (unsigned int level = 1; level <= i->rank && level < top(i); level++)
-		if (i->told[level] != eh_pool_tiers(i->pools[level]))
+		if (i->leads[level].told.tier != eh_pool_best(i->leads[level].pool).tier)
 			tell_some(i, level);
 }
 
@@ -145,20 +149,25 @@ static bool pass(struct eh_idle *i, struct eh_idle_ask ask, uint32_t to, unsigne
 	return true;
 }
 
+/* Which child of the group of level 1 the home is; 2^n: none. */
+static unsigned int home_child(const struct eh_idle *i, const struct eh_idle_ask *ask)
+{
+	return together(i, ask->home, 1) ? digit(i, ask->home, 1) : 1u << i->options.topology.n;
+}
+
 /* The controller of this level looks for a credit. */
 static void look(struct eh_idle *i, unsigned int level, struct eh_idle_ask ask)
 {
+	struct eh_pool *pool = i->leads[level].pool;
 	struct eh_credit credit;
 	bool was_down = ask.down;
 	uint32_t node;
 
-	if (level == 1 && eh_pool_take(i->pools[1], ask.tier, &i->random, &credit)) {
+	if (level == 1 && eh_pool_take(pool, ask.tier, home_child(i, &ask), &i->random, &credit)) {
 		answer(i, &ask, &credit);
-		if (ask.waited)
-			i->told[1] = TELL_AGAIN;
 		return;
 	}
-	if (level > 1 && eh_pool_pick(i->pools[level], ask.tier, &i->random, &node)) {
+	if (level > 1 && eh_pool_pick(pool, ask.tier, &i->random, &node)) {
 		ask.down = true;
 		ask.missed = false;
 		if (!pass(i, ask, node, level - 1))
@@ -168,17 +177,20 @@ static void look(struct eh_idle *i, unsigned int level, struct eh_idle_ask ask)
 	if (level < top(i)) {
 		ask.down = false;
 		ask.missed = was_down;
+		/* as the controller above will suppose when it gets it */
+		if (was_down)
+			eh_best_none(&i->leads[level].told, ask.tier);
 		if (!pass(i, ask, leader(i, level + 1), level + 1))
 			answer(i, &ask, NULL);
 		return;
 	}
 	if (ask.tier == 0 && hold(i, &ask))
 		return;
-	if (ask.tier + 1 == EH_TIERS) {
+	ask.tier = eh_pool_best(pool).tier;
+	if (ask.tier == EH_TIERS) {
 		answer(i, &ask, NULL);
 		return;
 	}
-	ask.tier++;
 	ask.down = false;
 	look(i, level, ask);
 }
@@ -195,17 +207,14 @@ static void held_serve(struct eh_idle *i)
 {
 	unsigned int most = i->nheld;
 
-	while (most-- && i->nheld && (eh_pool_tiers(i->pools[top(i)]) & 1)) {
+	while (most-- && i->nheld && !eh_pool_best(i->leads[top(i)].pool).tier) {
 		struct eh_idle_ask ask = i->held[0].ask;
 		uint64_t left = i->held[0].until > i->now ? i->held[0].until - i->now : 0;
 
 		/* it may come back, and waits for what is left of its time then */
 		ask.hold_ms = (uint32_t)left;
-		ask.waited = true;
 		held_drop(i, 0);
 		look(i, top(i), ask);
-		if (top(i) > 1)
-			break; /* the group says whether it has more */
 	}
 }
 
@@ -230,8 +239,10 @@ static void on_ask(struct eh_idle *i, uint32_t from, const struct eh_idle_messag
 		answer(i, ask, NULL);
 		return;
 	}
+	if (ask->down)
+		eh_best_take(&i->leads[msg->level].told);
 	if (ask->missed && msg->level > 1)
-		eh_pool_none(i->pools[msg->level], digit(i, from, msg->level), ask->tier);
+		eh_pool_none(i->leads[msg->level].pool, digit(i, from, msg->level), ask->tier);
 	look(i, msg->level, *ask);
 }
 
@@ -247,9 +258,8 @@ static void on_offer(struct eh_idle *i, uint32_t from, const struct eh_idle_mess
 		return;
 	back.taken.reign = i->reign;
 	if (msg->offer.reign == i->reign) {
-		eh_pool_offer(i->pools[1], child, from, &msg->offer.credits, i->now);
-		for (unsigned int tier = 0; tier < EH_TIERS; tier++)
-			back.taken.next[tier] = eh_pool_next(i->pools[1], child, tier);
+		eh_pool_offer(i->leads[1].pool, child, from, &msg->offer.credits, i->now);
+		back.taken.next = eh_pool_next(i->leads[1].pool, child);
 	}
 	if (msg->offer.reign != i->reign || msg->offer.beat)
 		send(i, from, &back);
@@ -266,8 +276,7 @@ static void on_taken(struct eh_idle *i, uint32_t from, const struct eh_idle_mess
 		eh_purse_renew(&i->purse);
 		return;
 	}
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++)
-		eh_purse_taken(&i->purse, tier, msg->taken.next[tier], i->now);
+	eh_purse_taken(&i->purse, msg->taken.next, i->now);
 }
 
 static void on_message(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
@@ -282,10 +291,8 @@ static void on_message(struct eh_idle *i, uint32_t from, const struct eh_idle_me
 	case EH_IDLE_SOME:
 		if (msg->level < 2 || msg->level > i->rank || !together(i, from, msg->level))
 			break;
-		eh_pool_some(i->pools[msg->level], digit(i, from, msg->level), from,
-			     msg->some.tiers, msg->some.version, i->now);
-		if (msg->some.again)
-			i->told[msg->level] = TELL_AGAIN;
+		eh_pool_some(i->leads[msg->level].pool, digit(i, from, msg->level), from,
+			     &msg->some.best, msg->some.version, i->now);
 		break;
 	case EH_IDLE_ASK:
 		on_ask(i, from, msg);
@@ -309,6 +316,45 @@ static void want(struct eh_idle *i, uint64_t id, uint32_t hold_ms)
 		answer(i, &ask, NULL);
 }
 
+static void stop_leading(struct eh_idle *i)
+{
+	if (i->rank == top(i)) {
+		while (i->nheld) {
+			answer(i, &i->held[0].ask, NULL);
+			held_drop(i, 0);
+		}
+		free(i->held);
+		i->held = NULL;
+	}
+	eh_pool_free(i->leads[i->rank--].pool);
+}
+
+/* Its group of the next level. 0 or -ENOMEM. */
+static int begin_leading(struct eh_idle *i)
+{
+	unsigned int level = i->rank + 1;
+
+	if (!i->leads)
+		i->leads = calloc(top(i) + 1, sizeof(*i->leads));
+	if (!i->leads)
+		return -ENOMEM;
+	i->leads[level] = (struct lead){ .pool = eh_pool_new(i->options.topology.n),
+					 .told = { EH_TIERS, 0 } };
+	if (!i->leads[level].pool)
+		return -ENOMEM;
+	if (level == top(i)) {
+		i->held = calloc(i->options.held + 1, sizeof(*i->held));
+		if (!i->held) {
+			eh_pool_free(i->leads[level].pool);
+			return -ENOMEM;
+		}
+	}
+	if (!i->rank)
+		i->reign = ++i->version;
+	i->rank = level;
+	return 0;
+}
+
 static int set_role(struct eh_idle *i, unsigned int rank, uint32_t parent)
 {
 	uint32_t before = leader(i, 1);
@@ -316,23 +362,10 @@ static int set_role(struct eh_idle *i, unsigned int rank, uint32_t parent)
 
 	if (rank > top(i) || (parent != NO_NODE && parent >> i->options.topology.n * top(i)))
 		return -EINVAL;
-	while (i->rank > rank) {
-		if (i->rank == top(i))
-			while (i->nheld) {
-				answer(i, &i->held[0].ask, NULL);
-				held_drop(i, 0);
-			}
-		eh_pool_free(i->pools[i->rank]);
-		i->pools[i->rank--] = NULL;
-	}
-	while (i->rank < rank && !err) {
-		i->pools[i->rank + 1] = eh_pool_new(i->options.topology.n);
-		i->told[i->rank + 1] = 0;
-		if (!i->rank)
-			i->reign = ++i->version;
-		err = i->pools[i->rank + 1] ? 0 : -ENOMEM;
-		i->rank += !err;
-	}
+	while (i->rank > rank)
+		stop_leading(i);
+	while (i->rank < rank && !err)
+		err = begin_leading(i);
 	i->parent = parent;
 	if (leader(i, 1) != before)
 		i->leader_reign = 0;
@@ -345,7 +378,7 @@ static void beat(struct eh_idle *i)
 	uint64_t silent = 3ull * i->options.heartbeat_ms;
 
 	for (unsigned int level = 1; level <= i->rank; level++)
-		eh_pool_expire(i->pools[level], i->now, silent);
+		eh_pool_expire(i->leads[level].pool, i->now, silent);
 	held_expire(i);
 	eh_purse_expire(&i->purse, i->now, i->options.lease_ms);
 	if (i->now < i->beat_at)
@@ -405,7 +438,7 @@ int eh_idle_step(struct eh_idle *i, const struct eh_idle_event *event, uint64_t 
 		if (event->node == leader(i, 1))
 			i->leader_reign = 0; /* its clock may have been set back meanwhile */
 		for (unsigned int level = 1; level <= i->rank; level++)
-			eh_pool_gone(i->pools[level], event->node);
+			eh_pool_gone(i->leads[level].pool, event->node);
 		break;
 	case EH_IDLE_MESSAGE:
 		if (!eh_idle_may_say(&i->options.topology, i->options.self, event->message.from,
@@ -447,11 +480,6 @@ struct eh_idle *eh_idle_new(const struct eh_idle_options *options)
 	i->random = options->seed;
 	i->parent = NO_NODE;
 	i->version = options->life << 20; /* greater than those of an earlier life */
-	i->held = calloc(options->held + 1, sizeof(*i->held));
-	if (!i->held) {
-		free(i);
-		return NULL;
-	}
 	eh_purse_begin(&i->purse, options->life, options->processors);
 	return i;
 }
@@ -461,22 +489,39 @@ void eh_idle_free(struct eh_idle *i)
 	if (!i)
 		return;
 	for (unsigned int level = 1; level <= i->rank; level++)
-		eh_pool_free(i->pools[level]);
+		eh_pool_free(i->leads[level].pool);
+	free(i->leads);
 	free(i->held);
 	free(i);
 }
 
 unsigned int eh_idle_own(const struct eh_idle *i, unsigned int tier)
 {
-	return eh_credit_count(&i->purse.offer.tiers[tier], 0);
+	return eh_offer_count(&i->purse.offer, 0, tier);
 }
 
 unsigned int eh_idle_credits(const struct eh_idle *i, unsigned int tier)
 {
-	return i->rank ? eh_pool_count(i->pools[1], tier) : 0;
+	return i->rank ? eh_pool_count(i->leads[1].pool, tier) : 0;
 }
 
 unsigned int eh_idle_held(const struct eh_idle *i)
 {
 	return i->nheld;
+}
+
+uint64_t eh_idle_held_until(const struct eh_idle *i)
+{
+	return i->nheld ? i->held[0].until : UINT64_MAX;
+}
+
+size_t eh_idle_bytes(const struct eh_idle *i)
+{
+	size_t bytes = sizeof(*i);
+
+	if (i->leads)
+		bytes += (top(i) + 1) * sizeof(*i->leads);
+	if (i->held)
+		bytes += (i->options.held + 1) * sizeof(*i->held);
+	return bytes + i->rank * eh_pool_bytes(i->options.topology.n);
 }

@@ -26,6 +26,8 @@
 #include <stddef.h>
 
 #define EH_IDLE_HELD_MAX 1024 /**< most asks that wait at the top */
+/** Credits that an exec asks for, if others came to the node of the first one before. */
+#define EH_IDLE_WANTS 2
 
 struct eh_idle;
 
@@ -99,5 +101,9 @@ unsigned int eh_idle_own(const struct eh_idle *idle, unsigned int tier);
 unsigned int eh_idle_credits(const struct eh_idle *idle, unsigned int tier);
 /** Asks that wait here. */
 unsigned int eh_idle_held(const struct eh_idle *idle);
+/** When the first of them is answered at the latest, by a tick; UINT64_MAX: none waits. */
+uint64_t eh_idle_held_until(const struct eh_idle *idle);
+/** Of memory. */
+size_t eh_idle_bytes(const struct eh_idle *idle);
 
 #endif

@@ -11,18 +11,6 @@ static bool together(const struct eh_topology *t, uint32_t a, uint32_t b, unsign
 	return a >> t->n * level == b >> t->n * level;
 }
 
-static bool is_offer_possible(const struct eh_offer *offer)
-{
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++) {
-		const struct eh_credit_range *r = &offer->tiers[tier];
-
-		if (r->end < r->first || r->end - r->first > EH_CREDIT_WINDOW ||
-		    eh_credit_count(r, 0) > EH_CREDIT_PROCESSORS)
-			return false;
-	}
-	return true;
-}
-
 /* To level 1 each asks for itself. Above, and down again, one may have been elsewhere before. */
 static bool may_ask(const struct eh_topology *t, uint32_t self, uint32_t from,
 		    const struct eh_idle_message *msg)
@@ -41,7 +29,7 @@ bool eh_idle_may_say(const struct eh_topology *t, uint32_t self, uint32_t from,
 		return false;
 	switch (msg->type) {
 	case EH_IDLE_OFFER:
-		return together(t, from, self, 1) && is_offer_possible(&msg->offer.credits);
+		return together(t, from, self, 1) && eh_offer_is_sound(&msg->offer.credits);
 	case EH_IDLE_TAKEN:
 		return together(t, from, self, 1);
 	case EH_IDLE_SOME:

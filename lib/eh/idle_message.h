@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "credit.h"
+#include "pool.h"
 
 #define EH_IDLE_HOPS_MAX 64 /**< an ask that was passed on this often is answered with none */
 
@@ -23,11 +23,10 @@ struct eh_idle_ask {
 	uint64_t id; /**< of the exec, chosen by its home */
 	uint32_t home;
 	uint32_t hold_ms; /**< how long it may wait at the top; 0: not */
-	unsigned int tier; /**< that is looked for */
+	unsigned int tier; /**< highest that will do */
 	unsigned int hops;
 	bool down; /**< from the controller above; else from below */
 	bool missed; /**< it comes back: there was none below the sender */
-	bool waited; /**< others may wait too: a node that gets more credits says so at once */
 };
 
 struct eh_idle_message {
@@ -42,14 +41,13 @@ struct eh_idle_message {
 			bool beat; /**< of a heartbeat: what is taken is to be told */
 		} offer;
 		struct {
-			uint64_t life, next[EH_TIERS];
+			uint64_t life, next; /**< those below are taken */
 			uint64_t
 				reign; /**< of the sender: greater each time that it begins to lead */
 		} taken;
 		struct {
 			uint64_t version;
-			unsigned int tiers; /**< bits: tiers of which there are some */
-			bool again; /**< after an ask that waited: to be passed on to the top */
+			struct eh_best best; /**< in the sender's group */
 		} some;
 		struct eh_idle_ask ask;
 		struct {

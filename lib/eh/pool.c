@@ -10,21 +10,39 @@ struct pool_child {
 	uint32_t node;
 	uint64_t heard;
 	struct eh_offer offer; /* of a node; version: of a group too */
-	uint64_t next[EH_TIERS]; /* those below are taken */
-	unsigned int tiers; /* of which it has some */
+	uint64_t next; /* those below are taken */
 };
 
 struct eh_pool {
 	unsigned int size;
-	struct pool_child children[];
+	uint64_t count[EH_TIERS + 1]; /* credits of children, each of its lowest tier */
+	struct pool_child *children; /* behind `best` */
+	struct eh_best best[]; /* of a child; apart from them, as each look goes over all */
 };
+
+/* Where the children begin. */
+static size_t pool_head(unsigned int n)
+{
+	const size_t align = _Alignof(struct pool_child);
+
+	return (sizeof(struct eh_pool) + (sizeof(struct eh_best) << n) + align - 1) / align * align;
+}
+
+size_t eh_pool_bytes(unsigned int n)
+{
+	return pool_head(n) + (sizeof(struct pool_child) << n);
+}
 
 struct eh_pool *eh_pool_new(unsigned int n)
 {
-	struct eh_pool *pool = calloc(1, sizeof(*pool) + (sizeof(pool->children[0]) << n));
+	struct eh_pool *pool = calloc(1, eh_pool_bytes(n));
 
-	if (pool)
+	if (pool) {
 		pool->size = 1u << n;
+		pool->children = (struct pool_child *)((char *)pool + pool_head(n));
+		for (unsigned int i = 0; i < pool->size; i++)
+			pool->best[i].tier = EH_TIERS;
+	}
 	return pool;
 }
 
@@ -33,24 +51,42 @@ void eh_pool_free(struct eh_pool *pool)
 	free(pool);
 }
 
-static bool is_sound(const struct eh_offer *offer)
+static void set_best(struct eh_pool *pool, unsigned int child, struct eh_best best)
 {
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++) {
-		const struct eh_credit_range *r = &offer->tiers[tier];
-
-		if (r->end < r->first || r->end - r->first > EH_CREDIT_WINDOW)
-			return false;
-	}
-	return true;
+	pool->count[pool->best[child].tier] -= pool->best[child].count;
+	pool->best[child] = best;
+	pool->count[best.tier] += best.count;
 }
 
-static void look(struct pool_child *c)
+static void set_none(struct eh_pool *pool, unsigned int child)
 {
+	set_best(pool, child, (struct eh_best){ EH_TIERS, 0 });
+}
+
+/* Of a node. */
+static void look(struct eh_pool *pool, unsigned int child)
+{
+	const struct pool_child *c = &pool->children[child];
+	struct eh_best best = { 0 };
 	uint64_t serial;
 
-	c->tiers = 0;
-	for (unsigned int tier = 0; tier < EH_TIERS; tier++)
-		c->tiers |= eh_credit_next(&c->offer.tiers[tier], c->next[tier], &serial) << tier;
+	best.tier = eh_offer_next(&c->offer, c->next, &serial);
+	if (best.tier < EH_TIERS)
+		best.count = eh_offer_count(&c->offer, c->next, best.tier);
+	set_best(pool, child, best);
+}
+
+void eh_best_take(struct eh_best *best)
+{
+	if (best->count != EH_MANY && best->count && !--best->count)
+		eh_best_none(best, best->tier);
+}
+
+void eh_best_none(struct eh_best *best, unsigned int tier)
+{
+	if (best->tier > tier || best->tier == EH_TIERS)
+		return;
+	*best = (struct eh_best){ tier + 1, tier + 1 < EH_TIERS ? EH_MANY : 0 };
 }
 
 void eh_pool_offer(struct eh_pool *pool, unsigned int child, uint32_t node,
@@ -60,37 +96,42 @@ void eh_pool_offer(struct eh_pool *pool, unsigned int child, uint32_t node,
 	bool same = c->node == node && c->offer.life == offer->life;
 
 	/* A node that was gone may be back with its clock set back. */
-	if (!is_sound(offer) || (c->present && c->node == node && c->offer.life > offer->life) ||
+	if (!eh_offer_is_sound(offer) ||
+	    (c->present && c->node == node && c->offer.life > offer->life) ||
 	    (same && c->offer.version > offer->version))
 		return;
 	/* `next` outlives silence: what was taken is never to be taken again */
 	if (!same)
-		for (unsigned int tier = 0; tier < EH_TIERS; tier++)
-			c->next[tier] = 0;
+		c->next = 0;
 	c->present = true;
 	c->node = node;
 	c->heard = now;
 	c->offer = *offer;
-	look(c);
+	look(pool, child);
 }
 
-void eh_pool_some(struct eh_pool *pool, unsigned int child, uint32_t node, unsigned int tiers,
-		  uint64_t version, uint64_t now)
+void eh_pool_some(struct eh_pool *pool, unsigned int child, uint32_t node,
+		  const struct eh_best *best, uint64_t version, uint64_t now)
 {
 	struct pool_child *c = &pool->children[child];
 
 	if (c->present && c->node == node && c->offer.version > version)
 		return;
-	*c = (struct pool_child){ .present = true,
-				  .node = node,
-				  .heard = now,
-				  .tiers = tiers & ((1u << EH_TIERS) - 1),
-				  .offer = { .version = version } };
+	*c = (struct pool_child){
+		.present = true, .node = node, .heard = now, .offer = { .version = version }
+	};
+	if (best->tier < EH_TIERS && best->count && best->count <= EH_MANY)
+		set_best(pool, child, *best);
+	else
+		set_none(pool, child);
 }
 
 void eh_pool_none(struct eh_pool *pool, unsigned int child, unsigned int tier)
 {
-	pool->children[child].tiers &= ~(1u << tier);
+	struct eh_best best = pool->best[child];
+
+	eh_best_none(&best, tier);
+	set_best(pool, child, best);
 }
 
 void eh_pool_gone(struct eh_pool *pool, uint32_t node)
@@ -98,7 +139,7 @@ void eh_pool_gone(struct eh_pool *pool, uint32_t node)
 	for (unsigned int i = 0; i < pool->size; i++)
 		if (pool->children[i].node == node) {
 			pool->children[i].present = false;
-			pool->children[i].tiers = 0;
+			set_none(pool, i);
 		}
 }
 
@@ -109,61 +150,69 @@ void eh_pool_expire(struct eh_pool *pool, uint64_t now, uint64_t lease)
 
 		if (c->present && now - c->heard >= lease) {
 			c->present = false;
-			c->tiers = 0;
+			set_none(pool, i);
 		}
 	}
 }
 
-unsigned int eh_pool_tiers(const struct eh_pool *pool)
+struct eh_best eh_pool_best(const struct eh_pool *pool)
 {
-	unsigned int tiers = 0;
-
-	for (unsigned int i = 0; i < pool->size; i++)
-		tiers |= pool->children[i].tiers;
-	return tiers;
+	for (unsigned int tier = 0; tier < EH_TIERS; tier++)
+		if (pool->count[tier])
+			return (struct eh_best){ tier, pool->count[tier] < EH_MANY
+							       ? (unsigned int)pool->count[tier]
+							       : EH_MANY };
+	return (struct eh_best){ EH_TIERS, 0 };
 }
 
-/* A child that has some, at random. */
-static struct pool_child *pick(struct eh_pool *pool, unsigned int tier, uint64_t *random)
+/* A child of the lowest tier, at random. False: that is above `most`. */
+static bool pick(const struct eh_pool *pool, unsigned int most, uint64_t *random,
+		 unsigned int *child)
 {
-	uint32_t from = eh_random_below(random, pool->size);
+	unsigned int tier = eh_pool_best(pool).tier;
 
-	for (unsigned int i = 0; i < pool->size; i++) {
-		struct pool_child *c = &pool->children[(from + i) % pool->size];
-
-		if (c->tiers >> tier & 1)
-			return c;
-	}
-	return NULL;
-}
-
-bool eh_pool_take(struct eh_pool *pool, unsigned int tier, uint64_t *random,
-		  struct eh_credit *credit)
-{
-	struct pool_child *c = pick(pool, tier, random);
-
-	if (!c)
+	if (tier > most || tier == EH_TIERS)
 		return false;
-	*credit = (struct eh_credit){ .node = c->node, .tier = tier, .life = c->offer.life };
-	if (!eh_credit_next(&c->offer.tiers[tier], c->next[tier], &credit->serial))
-		return false;
-	c->next[tier] = credit->serial + 1;
-	look(c);
+	for (*child = eh_random_below(random, pool->size); pool->best[*child].tier != tier;)
+		*child = *child + 1 < pool->size ? *child + 1 : 0;
 	return true;
 }
 
-bool eh_pool_pick(struct eh_pool *pool, unsigned int tier, uint64_t *random, uint32_t *node)
+bool eh_pool_take(struct eh_pool *pool, unsigned int most, unsigned int home, uint64_t *random,
+		  struct eh_credit *credit)
 {
-	struct pool_child *c = pick(pool, tier, random);
+	struct pool_child *c;
+	unsigned int child;
 
-	if (c)
-		*node = c->node;
-	return c;
+	if (!pick(pool, most, random, &child))
+		return false;
+	if (home < pool->size && pool->best[home].tier == pool->best[child].tier)
+		child = home;
+	c = &pool->children[child];
+	*credit = (struct eh_credit){ .node = c->node, .life = c->offer.life };
+	credit->tier = eh_offer_next(&c->offer, c->next, &credit->serial);
+	c->next = credit->serial + 1;
+	look(pool, child);
+	return true;
 }
 
-uint64_t eh_pool_next(const struct eh_pool *pool, unsigned int child, unsigned int tier)
+bool eh_pool_pick(struct eh_pool *pool, unsigned int most, uint64_t *random, uint32_t *node)
 {
-	return pool->children[child].next[tier];
+	struct eh_best best;
+	unsigned int child;
+
+	if (!pick(pool, most, random, &child))
+		return false;
+	*node = pool->children[child].node;
+	best = pool->best[child];
+	eh_best_take(&best);
+	set_best(pool, child, best);
+	return true;
+}
+
+uint64_t eh_pool_next(const struct eh_pool *pool, unsigned int child)
+{
+	return pool->children[child].next;
 }
 
 unsigned int eh_pool_count(const struct eh_pool *pool, unsigned int tier)
@@ -173,8 +222,8 @@ unsigned int eh_pool_count(const struct eh_pool *pool, unsigned int tier)
 	for (unsigned int i = 0; i < pool->size; i++) {
 		const struct pool_child *c = &pool->children[i];
 
-		if (c->tiers >> tier & 1)
-			count += eh_credit_count(&c->offer.tiers[tier], c->next[tier]);
+		if (c->present && c->offer.processors)
+			count += eh_offer_count(&c->offer, c->next, tier);
 	}
 	return count;
 }

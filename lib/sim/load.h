@@ -26,7 +26,7 @@ enum eh_load_policy {
 	EH_LOAD_ETA, /**< paper 4 (tree.h) */
 	EH_LOAD_ETA1,
 	EH_LOAD_HINT, /**< EH_HINT of tree.h */
-	EH_LOAD_IDLE, /**< free processors first, then thresholds, as ETA has them (load_idle.h) */
+	EH_LOAD_IDLE, /**< free processors first, then thresholds, as ETA has them (eh/idle.h) */
 	EH_LOAD_SHARED, /**< a bound: all wait in one queue, whose first a free processor takes */
 	EH_LOAD_POLICIES
 };
@@ -71,6 +71,7 @@ enum eh_load_message {
 	EH_LOAD_THRESHOLD,
 	EH_LOAD_HINTED, /**< downward */
 	EH_LOAD_CREDIT, /**< of free processors, upward */
+	EH_LOAD_RETURN, /**< of one that nobody will use, to its node */
 	EH_LOAD_MESSAGES
 };
 
@@ -92,6 +93,9 @@ struct eh_load_result {
 	uint64_t changes; /**< of thresholds */
 	/** By kind and level of the edge's upper end; 0: not known, or not of the tree. */
 	uint64_t messages[EH_LOAD_MESSAGES][EH_LEVELS_MAX + 1];
+	/** EH_LOAD_IDLE: those about credits that one node has sent or got as a controller, the one with the
+	 *  most. */
+	uint64_t busiest;
 	size_t bytes; /**< of memory, not counting tasks */
 };
 

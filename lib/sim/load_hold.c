@@ -106,15 +106,3 @@ uint32_t load_hold_take(struct eh_load *load, uint32_t home)
 	}
 	return task;
 }
-
-double load_hold_due(struct eh_load *load)
-{
-	struct hold_entry *e = oldest(load);
-
-	return e ? load->tasks[e->task].arrived + load->options->hold : INFINITY;
-}
-
-uint64_t load_hold_count(const struct eh_load *load)
-{
-	return load->hold->waiting;
-}

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file load_hold.h  Execs that wait at home until a processor somewhere pulls them. */
+/** @file load_hold.h  One queue for all nodes: execs that wait at home until a processor pulls them. */
 #ifndef EH_LOAD_HOLD_H
 #define EH_LOAD_HOLD_H
 
 #include "load_inside.h"
-
-/** At most one exec waits for this many processors of the whole tree (docs/hierarchy.md says why). */
-#define LOAD_HOLD_PART 8
 
 /** 0 or -ENOMEM. */
 int load_hold_init(struct eh_load *load);
@@ -14,9 +11,4 @@ void load_hold_free(struct eh_load *load);
 void load_hold_add(struct eh_load *load, uint32_t task);
 /** The one that waits longest: of this home, or (LOAD_NONE) of all. LOAD_NONE: none waits. */
 uint32_t load_hold_take(struct eh_load *load, uint32_t home);
-/** When the deadline of the first is; INFINITY: none. */
-double load_hold_due(struct eh_load *load);
-/** How many wait. */
-uint64_t load_hold_count(const struct eh_load *load);
-
 #endif

@@ -19,8 +19,9 @@ struct load_task {
 	double work; /**< the same with the transfer */
 	uint32_t home;
 	uint32_t next; /**< in the list it is in */
+	uint32_t turn; /**< times that its place in memory stopped waiting */
 	bool measured;
-	uint32_t turn; /**< times that its place in memory stopped waiting (load_hold.c) */
+	uint8_t asked, wants; /**< highest level that its ask came to; how many it has made */
 };
 
 /** First and last of a queue. */
@@ -53,12 +54,10 @@ struct load_queue {
 	size_t count, room;
 };
 
-/** What has changed on a node, which the controllers do not know yet: credits of a tier (load_idle.h). */
+/** The load of a node has changed, which others do not know yet. */
 struct load_news {
 	double due;
 	uint32_t node;
-	uint16_t tier;
-	int16_t more;
 };
 
 struct load_ring {
@@ -72,7 +71,7 @@ struct load_behind {
 	bool listed;
 };
 
-struct load_idle;
+struct load_credits;
 struct load_hold;
 struct load_measure;
 
@@ -89,11 +88,10 @@ struct eh_load {
 	struct load_queue queue;
 	struct load_ring ring;
 	struct load_hold *hold; /**< execs that wait, or NULL */
-	uint64_t hold_most; /**< most that may */
 	struct eh_tree *tree; /**< or NULL */
 	struct load_behind *behind; /**< by node, or NULL: the tree knows at once */
 	uint32_t *late, nlate; /**< nodes that are listed */
-	struct load_idle *idle; /**< or NULL */
+	struct load_credits *credits; /**< or NULL */
 	uint32_t *pool, *place; /**< free nodes, and where each is among them */
 	uint32_t npool;
 	uint64_t random; /**< of choices */

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "eh/idle.h"
+#include "load_credits.h"
 #include "load_hold.h"
-#include "load_idle.h"
 #include "load_node.h"
 
 /* ---- free nodes, for those that need no tree ---- */
@@ -37,30 +38,29 @@ static uint32_t pool_pick(struct eh_load *load)
 
 /* ---- news ---- */
 
-/* Puts an exec that waits onto this node, which the controllers think is free. Returns whether. */
-static bool pull(struct eh_load *load, uint32_t node);
-
-static void learn(struct eh_load *load, uint32_t node, unsigned int tier, int32_t more)
+static void learn(struct eh_load *load, uint32_t node)
 {
-	if (!load->idle) {
-		if (load_free(load, node))
-			pool_add(load, node);
-		else
-			pool_remove(load, node);
-	} else if (more < 0 || tier || !pull(load, node)) {
-		load_idle_change(load, node, tier, more);
-	}
+	if (load_free(load, node))
+		pool_add(load, node);
+	else
+		pool_remove(load, node);
 }
 
-/* The node has one credit more, or less, and says so. */
-static void tell(struct eh_load *load, uint32_t node, unsigned int tier, int32_t more)
+/* A processor of the node may be free now, or not any more, and it says so. */
+static void tell(struct eh_load *load, uint32_t node)
 {
 	struct load_ring *r = &load->ring;
 
-	if ((!load->idle && (!load->pool || tier)) || tier >= LOAD_TIERS)
+	if (load->credits) {
+		load_credits_tell(load, node);
 		return;
+	}
+	if (!load->pool)
+		return;
+	if (load->options->policy == EH_LOAD_JIQ)
+		load_count(load, EH_LOAD_CREDIT, 0, 1);
 	if (!(load->options->age > 0)) {
-		learn(load, node, tier, more);
+		learn(load, node);
 		return;
 	}
 	if (r->count == r->size) {
@@ -77,7 +77,7 @@ static void tell(struct eh_load *load, uint32_t node, unsigned int tier, int32_t
 		*r = (struct load_ring){ news, 0, r->count, size };
 	}
 	r->news[(r->first + r->count++) & (r->size - 1)] =
-		(struct load_news){ load->now + load->options->age, node, tier, more };
+		(struct load_news){ load->now + load->options->age, node };
 }
 
 /* ---- the tree ---- */
@@ -152,110 +152,40 @@ static uint32_t busy(const struct load_node *n)
 	return n->running + n->waiting;
 }
 
-/* The tier of the credit that the next task on this node uses up. */
-static unsigned int tier_of(const struct eh_load *load, uint32_t node)
-{
-	return busy(&load->nodes[node]) / load_processors(load);
-}
-
-/* One message of a node to its controller says all that has changed there. */
-static void report(struct eh_load *load)
-{
-	if (load->idle || load->options->policy == EH_LOAD_JIQ)
-		load_count(load, EH_LOAD_CREDIT, load->idle != NULL, 1);
-}
-
 static void start(struct eh_load *load, uint32_t node, uint32_t task)
 {
 	if (node != load->tasks[task].home) {
 		load->tasks[task].work += load->options->transfer;
 		load->result->transfers++;
 	}
-	if (load->idle)
-		load_idle_moved(load, node, 1);
 	load_node_start(load, node, task);
 }
 
 /* The controllers do not know of it, and are told. */
 static void start_untold(struct eh_load *load, uint32_t node, uint32_t task)
 {
-	unsigned int tier = tier_of(load, node);
-
 	start(load, node, task);
-	report(load);
-	tell(load, node, tier, -1);
+	tell(load, node);
 }
 
-static void start_by_threshold(struct eh_load *load, uint32_t task)
+static void place_answered(struct eh_load *load, uint32_t task, const struct eh_credit *credit)
 {
-	start_untold(load, threshold_ask(load, load->tasks[task].home), task);
-}
+	struct load_task *t = &load->tasks[task];
 
-/* By a credit of this tier; the node may have had more or less to do than that says. */
-static void start_by_credit(struct eh_load *load, uint32_t node, unsigned int tier, uint32_t task)
-{
-	unsigned int used = tier_of(load, node);
-
-	load->result->credits++;
-	tree_moved(load, node, 1);
-	start(load, node, task);
-	if (used == tier)
-		return;
-	report(load);
-	tell(load, node, used, -1);
-	tell(load, node, tier, 1);
-}
-
-static bool pull(struct eh_load *load, uint32_t node)
-{
-	uint32_t task;
-
-	if (!load->hold || !load_free(load, node))
-		return false;
-	task = load_hold_take(load, LOAD_NONE);
-	if (task == LOAD_NONE)
-		return false;
-	load_count(load, EH_LOAD_ANSWER, load->options->topology.l, 1);
-	start_by_credit(load, node, 0, task);
-	return true;
-}
-
-/* With a credit of the tiers up to `last`. Returns whether there was one. */
-static bool place_by_credit(struct eh_load *load, uint32_t task, unsigned int last)
-{
-	uint32_t home = load->tasks[task].home, node;
-	unsigned int asked = 0;
-
-	for (unsigned int tier = 0; tier <= last;) {
-		node = load_idle_take(load, home, tier, &asked);
-		if (node == LOAD_NONE) {
-			tier++;
-			continue;
-		}
-		load_count(load, EH_LOAD_ANSWER, asked, 1);
-		if (tier_of(load, node) <= tier) {
-			start_by_credit(load, node, tier, task);
-			return true;
-		}
+	t->wants++;
+	if (!credit) {
+		start_untold(load, threshold_ask(load, t->home), task);
+	} else if (load_credits_accept(load, credit)) {
+		load->result->credits++;
+		tree_moved(load, credit->node, 1);
+		start(load, credit->node, task);
+	} else {
 		/* It was used since; the node says so, and that is under way. */
 		load->result->declined++;
-		report(load);
-		tell(load, node, tier, 1);
-	}
-	return false;
-}
-
-static void place_idle(struct eh_load *load, uint32_t task)
-{
-	bool hold = load->hold && load_hold_count(load) < load->hold_most;
-
-	if (place_by_credit(load, task, hold ? 0 : LOAD_TIERS - 1))
-		return;
-	if (hold) {
-		load->result->held++;
-		load_hold_add(load, task);
-	} else {
-		start_by_threshold(load, task);
+		if (t->wants < EH_IDLE_WANTS)
+			load_credits_want(load, task);
+		else
+			start_untold(load, threshold_ask(load, t->home), task);
 	}
 }
 
@@ -301,7 +231,8 @@ void load_place_arrive(struct eh_load *load, uint32_t task)
 	} else if (policy == EH_LOAD_JIQ) {
 		start_untold(load, pick_idle(load), task);
 	} else if (policy == EH_LOAD_IDLE) {
-		place_idle(load, task);
+		load->tasks[task].wants = 0;
+		load_credits_want(load, task);
 	} else if (load->npool) {
 		start_untold(load, pool_pick(load), task);
 	} else {
@@ -315,20 +246,14 @@ void load_place_ended(struct eh_load *load, uint32_t node)
 	uint32_t task = LOAD_NONE;
 
 	tree_moved(load, node, -1);
-	if (load->idle)
-		load_idle_moved(load, node, -1);
-	if (!load_free(load, node)) {
-		report(load);
-		tell(load, node, tier_of(load, node), 1);
-		return;
-	}
-	if (load->hold)
+	if (load_free(load, node) && load->credits)
+		task = load_credits_take_back(load, node);
+	else if (load_free(load, node) && load->hold)
 		task = load_hold_take(load, node);
-	if (task == LOAD_NONE && load->options->policy == EH_LOAD_SHARED)
+	if (task == LOAD_NONE && load->hold)
 		task = load_hold_take(load, LOAD_NONE);
 	if (task == LOAD_NONE) {
-		report(load);
-		tell(load, node, 0, 1);
+		tell(load, node);
 		return;
 	}
 	tree_moved(load, node, 1);
@@ -338,29 +263,25 @@ void load_place_ended(struct eh_load *load, uint32_t node)
 double load_place_due(struct eh_load *load)
 {
 	const struct load_ring *r = &load->ring;
-	double news = r->count ? r->news[r->first].due : INFINITY;
-	double held = load->hold && load->tree ? load_hold_due(load) : INFINITY;
 
-	return news < held ? news : held;
+	if (load->credits)
+		return load_credits_due(load);
+	return r->count ? r->news[r->first].due : INFINITY;
 }
 
 void load_place_happen(struct eh_load *load)
 {
 	struct load_ring *r = &load->ring;
-	uint32_t task;
+	uint32_t node;
 
-	if (r->count && r->news[r->first].due <= load->now) {
-		struct load_news news = r->news[r->first];
-
-		r->first = (r->first + 1) & (r->size - 1);
-		r->count--;
-		learn(load, news.node, news.tier, news.more);
+	if (load->credits) {
+		load_credits_happen(load);
 		return;
 	}
-	load->result->overdue++;
-	task = load_hold_take(load, LOAD_NONE);
-	if (!place_by_credit(load, task, LOAD_TIERS - 1))
-		start_by_threshold(load, task);
+	node = r->news[r->first].node;
+	r->first = (r->first + 1) & (r->size - 1);
+	r->count--;
+	learn(load, node);
 }
 
 /* ---- set-up and end ---- */
@@ -398,9 +319,6 @@ int load_place_init(struct eh_load *load)
 		load->npool = load->size;
 	}
 	if (p == EH_LOAD_IDLE) {
-		load->idle = load_idle_new(o);
-		if (!load->idle)
-			return -ENOMEM;
 		if (!(o->age > 0)) {
 			load->behind = calloc(load->size, sizeof(*load->behind));
 			load->late = calloc(load->size, sizeof(*load->late));
@@ -413,17 +331,15 @@ int load_place_init(struct eh_load *load)
 		if (!load->tree)
 			return -ENOMEM;
 	}
-	load->hold_most = (uint64_t)load->size * o->processors / LOAD_HOLD_PART;
-	load->hold_most += !load->hold_most;
-	if (p == EH_LOAD_SHARED || (p == EH_LOAD_IDLE && o->hold > 0))
-		return load_hold_init(load);
-	return 0;
+	if (p == EH_LOAD_IDLE)
+		return load_credits_init(load, place_answered);
+	return p == EH_LOAD_SHARED ? load_hold_init(load) : 0;
 }
 
 void load_place_free(struct eh_load *load)
 {
 	load_hold_free(load);
-	load_idle_free(load->idle);
+	load_credits_free(load);
 	eh_tree_free(load->tree);
 	free(load->behind);
 	free(load->late);
@@ -442,14 +358,13 @@ void load_place_messages(struct eh_load *load)
 	if (!load->tree)
 		return;
 	c = eh_tree_counts(load->tree);
-	states = c->arrivals + c->finishes;
+	/* with credits the tree has not heard of all, as it is not always asked */
+	states = load->credits ? 2 * load->result->arrivals : c->arrivals + c->finishes;
 	for (unsigned int level = 1; level <= t->l; level++) {
-		/* credits tell the loads too */
-		if (!load->idle)
-			load_count(load, EH_LOAD_STATE, level, states);
+		load_count(load, EH_LOAD_STATE, level, states);
 		load_count(load, EH_LOAD_THRESHOLD, level, c->changes << t->n * (t->l - level + 1));
 	}
-	if (!load->idle)
+	if (!load->credits)
 		load_count(load, EH_LOAD_STATE, t->l, c->state_messages - states * t->l);
 	load_count(load, EH_LOAD_FORWARD, some, c->forwards);
 	load_count(load, EH_LOAD_HINTED, some, c->hint_messages);

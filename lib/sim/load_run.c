@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "load_credits.h"
 #include "load_hold.h"
-#include "load_idle.h"
 #include "load_measure.h"
 #include "load_node.h"
 #include "load_place.h"
 
 static const char *const message_names[] = { "state",	  "ask",  "answer", "forward",
-					     "threshold", "hint", "credit" };
+					     "threshold", "hint", "credit", "return" };
 
 const char *eh_load_message_name(enum eh_load_message kind)
 {
@@ -72,7 +72,7 @@ static uint32_t new_task(struct eh_load *load)
 		load->tasks = tasks;
 		load->task_room = room;
 	}
-	load->tasks[load->ntasks].turn = 0;
+	load->tasks[load->ntasks] = (struct load_task){ 0 };
 	return (uint32_t)load->ntasks++;
 }
 
@@ -229,8 +229,10 @@ int eh_load_run(const struct eh_load_options *options, eh_load_watch_fn watch, v
 	load_place_messages(&load);
 	result->busy = load.computed / (load.now * load.capacity);
 	result->bytes += load.size * sizeof(*load.nodes);
-	if (load.idle)
-		result->bytes += load_idle_bytes(load.idle);
+	if (load.credits) {
+		result->bytes += load_credits_bytes(&load);
+		result->busiest = load_credits_busiest(&load);
+	}
 free:
 	load_place_free(&load);
 	load_measure_free(load.measure);

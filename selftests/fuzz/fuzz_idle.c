@@ -40,7 +40,7 @@ static struct eh_credit credit(struct input *in)
 {
 	struct eh_credit c = { .node = SELF };
 
-	c.tier = input_byte(in) & 1;
+	c.tier = input_byte(in) % (EH_TIERS + 1);
 	c.life = 1 + (input_byte(in) == 255);
 	c.serial = value(in, IDLE_NUMBER_MAX);
 	return c;
@@ -90,42 +90,39 @@ static void hear_good(struct eh_idle *idle, struct input *in, struct play *p)
 	struct eh_idle_message m = { .type = how % 6, .level = 1 + (how >> 3 & 1) };
 	const uint32_t from = input_byte(in) % NODES;
 	struct eh_idle_event event = { .type = EH_IDLE_MESSAGE, .message = { from, &m } };
+	struct eh_credit_range *r = &m.offer.credits.range;
 	int err;
 
 	switch (m.type) {
 	case EH_IDLE_OFFER:
 		m.offer.credits.life = 1 + (how >> 4 & 1);
 		m.offer.credits.version = value(in, IDLE_NUMBER_MAX);
-		for (unsigned int t = 0; t < EH_TIERS; t++) {
-			struct eh_credit_range *r = &m.offer.credits.tiers[t];
-
-			r->first = value(in, IDLE_NUMBER_MAX - EH_CREDIT_WINDOW);
-			r->end = r->first + input_byte(in) % (EH_CREDIT_WINDOW + 2);
-			r->void_ = value(in, UINT64_MAX);
-		}
+		m.offer.credits.tasks = (uint32_t)value(in, UINT32_MAX);
+		m.offer.credits.processors = (uint32_t)value(in, UINT32_MAX);
+		r->first = value(in, IDLE_NUMBER_MAX - EH_CREDIT_WINDOW);
+		r->end = r->first + input_byte(in) % (EH_CREDIT_WINDOW + 2);
+		r->void_ = value(in, UINT64_MAX);
 		m.offer.reign = value(in, IDLE_NUMBER_MAX);
 		m.offer.beat = how & 128;
 		break;
 	case EH_IDLE_TAKEN:
 		m.taken.life = 1 + (how >> 4 & 1);
 		m.taken.reign = value(in, IDLE_NUMBER_MAX);
-		for (unsigned int t = 0; t < EH_TIERS; t++)
-			m.taken.next[t] = value(in, IDLE_NUMBER_MAX);
+		m.taken.next = value(in, IDLE_NUMBER_MAX);
 		break;
 	case EH_IDLE_SOME:
 		m.some.version = value(in, IDLE_NUMBER_MAX);
-		m.some.tiers = how >> 4 & 3;
-		m.some.again = how & 128;
+		m.some.best.tier = input_byte(in) % (EH_TIERS + 1);
+		m.some.best.count = value(in, EH_MANY);
 		break;
 	case EH_IDLE_ASK:
 		m.ask = (struct eh_idle_ask){ .id = input_byte(in),
 					      .home = input_byte(in) % NODES,
 					      .hold_ms = value(in, IDLE_HOLD_MAX_MS),
-					      .tier = how >> 4 & 1,
+					      .tier = input_byte(in) % EH_TIERS,
 					      .hops = input_byte(in) % (EH_IDLE_HOPS_MAX + 1),
 					      .down = how & 32,
-					      .missed = how & 64,
-					      .waited = how & 128 };
+					      .missed = how & 64 };
 		break;
 	case EH_IDLE_ANSWER:
 		m.answer.id = input_byte(in);
@@ -149,7 +146,7 @@ static void take(struct eh_idle *idle, struct input *in, struct play *p)
 		return;
 	must(c.life == 1);
 	for (size_t i = 0; i < p->n; i++)
-		must(p->accepted[i].tier != c.tier || p->accepted[i].serial != c.serial);
+		must(p->accepted[i].serial != c.serial);
 	if (p->n < ACCEPTED)
 		p->accepted[p->n++] = c;
 }
@@ -221,7 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(idle, &in, &p);
 		must(eh_idle_held(idle) <= options.held);
 		for (unsigned int t = 0; t < EH_TIERS; t++)
-			must(eh_idle_own(idle, t) <= EH_CREDIT_PROCESSORS);
+			must(eh_idle_own(idle, t) <= EH_CREDITS);
 	}
 	eh_idle_free(idle);
 	return 0;

@@ -38,7 +38,7 @@ struct parcel {
 static struct eh_topology shape;
 static struct node {
 	struct eh_idle *idle; /* NULL: dead */
-	uint64_t life, bound[EH_TIERS];
+	uint64_t life;
 	unsigned int tasks, rank;
 	uint32_t parent;
 	struct eh_credit accepted[ASKS_MAX / 16]; /* in this life */
@@ -245,19 +245,27 @@ static inline void use(uint64_t id)
 	post((struct parcel){ .task = true, .to = answer_of[id].node, .credit = answer_of[id] });
 }
 
+/* Credits of a tier of a node: those of the places from its tasks on. */
+static inline unsigned int real_credits(const struct node *n, unsigned int tier)
+{
+	unsigned int begin = tier * processors, end = begin + processors;
+
+	begin = begin > n->tasks ? begin : n->tasks;
+	end = end < n->tasks + EH_CREDITS ? end : n->tasks + EH_CREDITS;
+	return end > begin ? end - begin : 0;
+}
+
 /* What the controllers of level 1 of these nodes could let be taken, and what there is. */
 static inline void check_known(uint32_t from, uint32_t to)
 {
 	for (unsigned int tier = 0; tier < EH_TIERS; tier++) {
-		unsigned int known = 0, real = 0, most = (tier + 1) * processors;
+		unsigned int known = 0, real = 0;
 
 		for (uint32_t i = from; i < to; i++) {
 			if (!nodes[i].idle)
 				continue;
 			known += eh_idle_credits(nodes[i].idle, tier);
-			if (nodes[i].tasks < most)
-				real += nodes[i].tasks > tier * processors ? most - nodes[i].tasks
-									   : processors;
+			real += real_credits(&nodes[i], tier);
 		}
 		assert_int_equal(known, real);
 	}

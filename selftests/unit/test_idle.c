@@ -5,7 +5,7 @@
 #include "eh/rule.h"
 #include "idle_world.h"
 
-/* Free processors first, wherever they are, then one task ahead, then none. */
+/* Free processors first, wherever they are, then the nodes with the fewest tasks, then none. */
 static void test_order(void **state)
 {
 	static const unsigned int shapes[][3] = {
@@ -15,16 +15,16 @@ static void test_order(void **state)
 	for (unsigned int s = 0; s < 4; s++) {
 		world_begin(shapes[s][0], shapes[s][1], shapes[s][2]);
 		run(50);
-		for (unsigned int k = 0; k < 2 * size * processors; k++) {
+		for (unsigned int k = 0; k < EH_TIERS * size * processors; k++) {
 			uint64_t id = want(random_below(size), 0);
 
 			run(now + 50);
 			assert_true(answers[id] == 1 && found[id]);
-			assert_int_equal(answer_of[id].tier, k >= size * processors);
+			assert_int_equal(answer_of[id].tier, k / (size * processors));
 			use(id);
 			run(now + 50);
 		}
-		assert_int_equal(accepts, 2 * size * processors);
+		assert_int_equal(accepts, EH_TIERS * size * processors);
 		assert_int_equal(declines, 0);
 		assert_false(found[want(0, 0)]);
 		run(now + 50);
@@ -44,6 +44,11 @@ static void test_near(void **state)
 	id = want(13, 0);
 	run(now + 20);
 	assert_true(found[id] && answer_of[id].node / 8 == 1);
+	assert_int_equal(sent, 2);
+	/* that it is used is no news to the controller, which has let it be taken */
+	use(id);
+	run(now + 20);
+	assert_int_equal(accepts, 1);
 	assert_int_equal(sent, 2);
 	world_end();
 }
@@ -68,6 +73,8 @@ static void test_held(void **state)
 		late = want(size - 1, 60000);
 		run(now + 50);
 		assert_true(answers[late] == 1 && found[late] && answer_of[late].tier == 1);
+		step(size - 1,
+		     (struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = answer_of[late] });
 		/* four end at the same time in one group, or all there is */
 		for (uint32_t i = size - 4; i < size; i++)
 			set_tasks(i, 0);
@@ -106,6 +113,7 @@ static void test_lease(void **state)
 	late = want(0, 0);
 	run(now + 50);
 	assert_true(answers[late] == 1 && found[late] && answer_of[late].tier == 1);
+	step(0, (struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = answer_of[late] });
 	step(0, (struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = answer_of[id] });
 	run(now + 50);
 	use(id); /* too late */
@@ -249,13 +257,19 @@ static void test_storm(void **state)
 static void test_hostile(void **state)
 {
 	struct eh_pool *pool = eh_pool_new(2);
-	struct eh_offer bad = { .life = 1, .version = 1, .tiers = { { 5, 4, 0 }, { 0, 65, 0 } } };
+	static const struct eh_offer bad[] = {
+		{ .life = 1, .version = 1, .processors = 1, .range = { 5, 4, 0 } },
+		{ .life = 1, .version = 1, .processors = 1, .range = { 0, 65, ~0ull } },
+		{ .life = 1, .version = 1, .processors = 1, .range = { 0, 33, 0 } },
+		{ .life = 1, .version = 1, .processors = 0, .range = { 0, 9, 0 } },
+	};
 	struct eh_credit credit;
 	uint64_t random = random_64();
 
 	assert_non_null(pool);
-	eh_pool_offer(pool, 1, 1, &bad, 0);
-	assert_int_equal(eh_pool_tiers(pool), 0);
+	for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++)
+		eh_pool_offer(pool, 1, 1, &bad[k], 0);
+	assert_int_equal(eh_pool_best(pool).tier, EH_TIERS);
 	world_begin(2, 2, 1);
 	for (unsigned int k = 0; k < 20000; k++) {
 		struct eh_idle_message m;
@@ -273,18 +287,16 @@ static void test_hostile(void **state)
 			m.ask = (struct eh_idle_ask){ .id = 0,
 						      .home = random_below(size),
 						      .hold_ms = random_below(100),
-						      .tier = random_below(3),
+						      .tier = random_below(EH_TIERS + 2),
 						      .hops = random_below(70),
 						      .down = random_below(2),
 						      .missed = random_below(2) };
-		if (m.type == EH_IDLE_SOME)
-			m.some.again = random_below(2);
 		nasks = 1;
 		found[0] = false;
 		hear(random_below(size), random_below(size), &m);
 		run(now + 1);
 	}
-	while (eh_pool_take(pool, 0, &random, &credit))
+	while (eh_pool_take(pool, EH_TIERS, 9, &random, &credit))
 		;
 	eh_pool_free(pool);
 	world_end();

@@ -27,7 +27,8 @@ static struct eh_idle_message offer(uint64_t first, uint64_t end, uint64_t bits)
 		.level = 1,
 		.offer = { .credits = { .life = 1,
 					.version = 1,
-					.tiers = { { first, end, bits }, { 1, 1, 0 } } } },
+					.processors = 1,
+					.range = { first, end, bits } } },
 	};
 }
 
@@ -36,9 +37,9 @@ static void test_offer(void **state)
 	assert_true(may(0, 3, offer(1, 2, 0)));
 	assert_false(may(0, 4, offer(1, 2, 0))); /* of another group */
 	assert_false(may(4, 3, offer(1, 2, 0)));
-	assert_true(may(0, 3, offer(7, 7 + EH_CREDIT_PROCESSORS, 0)));
-	assert_false(may(0, 3, offer(7, 8 + EH_CREDIT_PROCESSORS, 0))); /* more than any node has */
-	assert_true(may(0, 3, offer(7, 8 + EH_CREDIT_PROCESSORS, 1)));
+	assert_true(may(0, 3, offer(7, 7 + EH_CREDITS, 0)));
+	assert_false(may(0, 3, offer(7, 8 + EH_CREDITS, 0))); /* more than a node gives */
+	assert_true(may(0, 3, offer(7, 8 + EH_CREDITS, 1)));
 	assert_false(may(0, 3, offer(2, 1, 0)));
 	assert_false(may(0, 3, offer(0, EH_CREDIT_WINDOW + 1, ~0ull)));
 }
@@ -46,7 +47,7 @@ static void test_offer(void **state)
 static void test_taken_and_some(void **state)
 {
 	const struct eh_idle_message taken = { .type = EH_IDLE_TAKEN, .level = 1 };
-	struct eh_idle_message some = { .type = EH_IDLE_SOME, .level = 2, .some = { 1, 3, false } };
+	struct eh_idle_message some = { .type = EH_IDLE_SOME, .level = 2, .some = { 1, { 0, 3 } } };
 
 	assert_true(may(5, 4, taken));
 	assert_false(may(5, 0, taken));
@@ -99,7 +100,7 @@ static void test_answer_and_return(void **state)
 	assert_false(may(5, 3, back));
 }
 
-/* A node's own rules by its steps, and what a liar's offer is worth: its own processors. */
+/* A node's own rules by its steps, and what a liar's offer is worth: tasks for itself, as many as credits. */
 static struct eh_credit answered;
 static unsigned int found;
 
@@ -123,11 +124,12 @@ static void test_own_only(void **state)
 						 .lease_ms = 1000,
 						 .seed = 1 };
 	struct eh_idle *idle = eh_idle_new(&options);
-	struct eh_idle_message m = offer(1, 1 + EH_CREDIT_PROCESSORS, 0);
+	struct eh_idle_message m = offer(1, 1 + EH_CREDITS, 0);
 	struct eh_idle_event event = { .type = EH_IDLE_ROLE,
 				       .role = { .rank = 1, .parent = UINT32_MAX } };
 	uint64_t reign = 0;
 
+	m.offer.credits.processors = 1000000;
 	assert_non_null(idle);
 	assert_int_equal(eh_idle_step(idle, &event, 1, on_update, &reign), 0);
 	event = (struct eh_idle_event){ .type = EH_IDLE_TASKS, .tasks = 5 };
@@ -140,8 +142,8 @@ static void test_own_only(void **state)
 	assert_true(reign);
 	m.offer.reign = reign;
 	assert_int_equal(eh_idle_step(idle, &event, 2, on_update, &reign), 0);
-	assert_int_equal(eh_idle_credits(idle, 0), EH_CREDIT_PROCESSORS);
-	for (unsigned int k = 1; k <= EH_CREDIT_PROCESSORS; k++) {
+	assert_int_equal(eh_idle_credits(idle, 0), EH_CREDITS);
+	for (unsigned int k = 1; k <= EH_CREDITS; k++) {
 		struct eh_idle_message want = ask(1, 2, false, false);
 
 		event = (struct eh_idle_event){ .type = EH_IDLE_MESSAGE, .message = { 2, &want } };

@@ -51,6 +51,7 @@ static void add_run(struct load_sums *s, const struct eh_load_result *r)
 	for (unsigned int kind = 0; kind < EH_LOAD_MESSAGES; kind++)
 		for (unsigned int level = 0; level <= EH_LEVELS_MAX; level++)
 			sum->messages[kind][level] += r->messages[kind][level];
+	sum->busiest += r->busiest;
 	sum->bytes = r->bytes;
 }
 
@@ -195,6 +196,9 @@ json_t *load_sums_json(const struct load_sums *s)
 	json_object_set_new(doc, "messages_per_task", json_real(per_task(s, all)));
 	json_object_set_new(doc, "messages_by_level", levels_json(s));
 	json_object_set_new(doc, "messages", messages);
+	if (s->arguments->load.load.policy == EH_LOAD_IDLE)
+		json_object_set_new(doc, "busiest_controller_per_task",
+				    json_real(per_task(s, r->busiest)));
 	json_object_set_new(doc, "seconds", json_real(s->seconds));
 	json_object_set_new(doc, "arrivals_per_second", json_real(per_second(s)));
 	json_object_set_new(doc, "bytes_per_node", json_real(bytes_per_node(s)));
@@ -238,5 +242,7 @@ void load_sums_print(const struct load_sums *s)
 			}
 		printf("%s\n", *comma ? "" : " none");
 	}
+	if (o->policy == EH_LOAD_IDLE)
+		printf("of the busiest controller         %.3f\n", per_task(s, r->busiest));
 	printf("%.3g arrivals a second, %.1f bytes a node\n", per_second(s), bytes_per_node(s));
 }
