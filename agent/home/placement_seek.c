@@ -11,6 +11,7 @@
 #include "cluster/credits.h"
 #include "cluster/hierarchy.h"
 #include "cluster/report.h"
+#include "eh/idle.h"
 #include "eh/member.h"
 #include "eh/topology.h"
 #include "home/fit.h"
@@ -23,7 +24,6 @@
 #define SEEK_SIZE 1000 /* load of one task, in thousandths */
 /* peers to avoid that the controller is told of; it knows itself which are down */
 #define SEEK_AVOIDED 16
-#define SEEK_CREDITS 2 /* credits to try, if other tasks came to the first one's node before */
 
 /* ---- thresholds ---- */
 
@@ -135,7 +135,7 @@ static bool seek_avoids(const struct placement *p, const struct peer *to)
 	return to->self && p->leaves;
 }
 
-/* Others came to the node of the last credit first. */
+/* The node of the last credit does not take it: perhaps others came there first. */
 static void seek_other(struct placement *p);
 
 /* A credit of this node's own. */
@@ -153,9 +153,13 @@ static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *c
 	const bool open = p->phase == PLACEMENT_OPEN;
 
 	if (open && to && !seek_avoids(p, to)) {
-		record_step(p, "a credit of %s: %s", peer_host(to),
-			    credit->tier ? "it is to wait for a processor there"
-					 : "a processor is free");
+		if (credit->tier)
+			record_step(
+				p,
+				"a credit of %s: no processor is free, and none has less than %u tasks",
+				peer_host(to), credit->tier);
+		else
+			record_step(p, "a credit of %s: a processor is free", peer_host(to));
 		if (!to->self) {
 			p->credit = *credit;
 			p->by_credit = true;
@@ -186,10 +190,12 @@ static void seek_credit(struct placement *p)
 
 static void seek_other(struct placement *p)
 {
-	if (p->ncredits < SEEK_CREDITS)
+	if (p->ncredits < EH_IDLE_WANTS) {
 		seek_credit(p);
-	else
+	} else {
+		record_step(p, "%u credits were of no use: the thresholds decide", EH_IDLE_WANTS);
 		seek_ask(p);
+	}
 }
 
 /* ---- both ---- */
@@ -245,7 +251,7 @@ bool placement_seek_again(struct placement *p, enum ehs_reason reason)
 	p->to = NULL;
 	if (p->ntried == PLACEMENT_TRIES)
 		return false;
-	if (used)
+	if (credits_on(p->agent))
 		seek_other(p);
 	else
 		seek_ask(p);
