@@ -22,32 +22,67 @@ def tree_of(pid):
 
 class Shares:
     def __init__(self, cluster, share):
-        """Limits each node's programs and its agent, which runs already."""
+        """Limits each node's programs, its agent and its ehlaunch, which run already."""
         self.cluster = cluster
         self.share = share
+        self.made = []
+        self.counted = []       # files with the processor time that was used
         self.groups = [self.limit(i) for i in range(cluster.n)]
-        for i, group in enumerate(self.groups):
-            for pid in list(tree_of(cluster.agents[i].pid)):
-                write(f"{group}/cgroup.procs", str(pid))
+        for i in range(cluster.n):
+            # guests are ehlaunch's
+            for parent in (cluster.agents, cluster.launchers):
+                for pid in list(tree_of(parent[i].pid)) if i in parent else ():
+                    self.enter(i, pid)
 
     def limit(self, i):
-        """The cgroup of a group for node i's programs, which has its share."""
-        path = f"/sys/fs/cgroup{'/cpu' if OLD else ''}/{self.cluster.net.prefix}{i}-share"
-        os.mkdir(path)
+        """The cgroups for node i's programs, which have its share together."""
+        name = f"{self.cluster.net.prefix}{i}-share"
         if OLD:
+            path, count = (f"/sys/fs/cgroup/{controller}/{name}" for controller in ("cpu", "cpuacct"))
+            groups = [self.make(path)]
+            if not os.path.exists(count):   # elsewhere these are one
+                groups.append(self.make(count))
             write(f"{path}/cpu.cfs_period_us", "20000")
             write(f"{path}/cpu.cfs_quota_us", str(int(20000 * self.share)))
             write(f"{path}/cpu.shares", "8192")     # so that it gets its share beside others' work
-        else:
-            write(f"{path}/cpu.max", f"{int(20000 * self.share)} 20000")
-            write(f"{path}/cpu.weight", "1000")
+            self.counted.append(f"{count}/cpuacct.usage")
+            return groups
+        # guests are in cgroups below the agent's
+        path = self.cluster.cgroup(i)
+        write(f"{os.path.dirname(path)}/cgroup.subtree_control", "+cpu")
+        write(f"{path}/cpu.max", f"{int(20000 * self.share)} 20000")
+        write(f"{path}/cpu.weight", "1000")
+        self.counted.append(f"{path}/cpu.stat")
+        return [self.make(f"{path}/programs")]
+
+    def make(self, path):
+        os.mkdir(path)
+        self.made.append(path)
         return path
+
+    def enter(self, i, pid):
+        for path in self.groups[i]:
+            write(f"{path}/cgroup.procs", str(pid))
+
+    def used(self):
+        """Processor seconds of each node so far."""
+        def read(path):
+            text = open(path).read().split()
+            return int(text[0]) / 1e9 if OLD else int(text[text.index("usage_usec") + 1]) / 1e6
+        return [read(path) for path in self.counted]
+
+    def pids(self, i):
+        return [int(pid) for path in self.groups[i] for pid in open(f"{path}/cgroup.procs").read().split()]
 
     def within(self, i, *words):
         """The command that runs these words on node i, in its share."""
-        return ["sh", "-c", f'echo $$ > {self.groups[i]}/cgroup.procs && exec "$@"', "sh", *self.cluster.words(i, *words)]
+        enter = "".join(f"echo $$ > {path}/cgroup.procs && " for path in self.groups[i])
+        return ["sh", "-c", f'{enter}exec "$@"', "sh", *self.cluster.words(i, *words)]
 
     def end(self):
-        for path in self.groups:
+        for path in self.made:
             until(lambda: not open(f"{path}/cgroup.procs").read())
             os.rmdir(path)
+        if not OLD:
+            for i in range(self.cluster.n):
+                os.rmdir(self.cluster.cgroup(i))
