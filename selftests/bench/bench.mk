@@ -34,3 +34,11 @@ bench:
 	@packaging/deps -n build module $(BENCH_DEPS)
 	$(Q)$(MAKE) --no-print-directory all $(BENCH)
 	selftests/bench/run $(O) $(BENCH_PARTS)
+
+# Figures are kept in O/peers.json. PEERS_ROUNDS=N PEERS_ONLY="srun ehsched_idle" choose less.
+##  bench-peers     beside Slurm, GNU parallel over ssh, icecc and distcc, on three half cores; PEERS_ROUNDS=5
+.PHONY: bench-peers
+bench-peers:
+	@packaging/deps -n build peers
+	$(Q)$(MAKE) --no-print-directory tools $(addprefix $(O)/selftests/bench/,spawn probe)
+	selftests/bench/peers $(O) $(PEERS_ROUNDS) >$(O)/peers.json.new && mv $(O)/peers.json.new $(O)/peers.json
