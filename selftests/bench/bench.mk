@@ -41,4 +41,5 @@ bench:
 bench-peers:
 	@packaging/deps -n build peers
 	$(Q)$(MAKE) --no-print-directory tools $(addprefix $(O)/selftests/bench/,spawn probe)
-	selftests/bench/peers $(O) $(PEERS_ROUNDS) >$(O)/peers.json.new && mv $(O)/peers.json.new $(O)/peers.json
+	selftests/bench/peers $(O) $(PEERS_ROUNDS) >$(O)/peers.json.new || { rm $(O)/peers.json.new; exit 1; }
+	mv $(O)/peers.json.new $(O)/peers.json

@@ -38,7 +38,7 @@ def unit(number, parts, rng):
     return text
 
 
-def generate(folder, count, seed, parts=(1, 4)):
+def generate(folder, count, seed, parts=(1, 3)):
     """Writes u0.cc… and a Makefile that compiles them with $(CXX), and runs $(CXX) for nothing else. Larger ones are not
     all at one end."""
     rng = random.Random(seed)
