@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Other programs that share work among hosts, set up as their manuals say, on the nodes of a Cluster with Shares. Their daemons run
-in the nodes' namespaces and shares, in mount and UTS namespaces of their own where what ./peers-unpack has unpacked is part of /usr.
+"""Other programs that share work among hosts, set up as their manuals say, on the nodes of a Cluster with Shares. Their
+daemons run in the nodes' namespaces and shares, in mount and UTS namespaces of their own where what ./peers-unpack has
+unpacked is part of /usr.
 
-Each has start(), and stop() after which nothing is left. tasks(count, words) are the words that use it, compile() what CXX is and
-its environment; home() is what starts them at node 0."""
+Each has start(), and stop() after which nothing is left. tasks(count, words) are the words that use it, compile() what
+CXX is and its environment; home() is what starts them at node 0."""
 import collections
 import os
 import re
