@@ -17,48 +17,22 @@ struct credits_parcel {
 	struct eh_idle_message message;
 };
 
-struct credits_ring {
-	struct credits_parcel *parcels;
-	size_t first, count, size; /* size is a power of 2 */
-};
-
 struct load_credits {
 	load_credits_fn answered;
 	struct eh_idle **members;
 	struct load_list *waits; /* execs that wait, by home */
 	uint64_t *messages; /* that a node has sent or got as a controller */
-	struct credits_ring now, late; /* each in the order of time */
+	struct load_ring now, late; /* of parcels, each in the order of time */
 	uint32_t stepping;
 	bool delivering, begun;
 };
 
 /* ---- messages ---- */
 
-static void ring_add(struct eh_load *load, struct credits_ring *r, const struct credits_parcel *p)
+static void post(struct eh_load *load, struct load_ring *r, const struct credits_parcel *p)
 {
-	if (r->count == r->size) {
-		size_t size = r->size ? 2 * r->size : 256;
-		struct credits_parcel *parcels = malloc(size * sizeof(*parcels));
-
-		if (!parcels) {
-			load->no_memory = true;
-			return;
-		}
-		for (size_t i = 0; i < r->count; i++)
-			parcels[i] = r->parcels[(r->first + i) & (r->size - 1)];
-		free(r->parcels);
-		*r = (struct credits_ring){ parcels, 0, r->count, size };
-	}
-	r->parcels[(r->first + r->count++) & (r->size - 1)] = *p;
-}
-
-static struct credits_parcel ring_take(struct credits_ring *r)
-{
-	struct credits_parcel p = r->parcels[r->first];
-
-	r->first = (r->first + 1) & (r->size - 1);
-	r->count--;
-	return p;
+	if (!load_ring_add(r, p))
+		load->no_memory = true;
 }
 
 /* An ask names the task, and which of those that had its place in memory. */
@@ -131,7 +105,7 @@ static void on_update(void *ctx, const struct eh_idle_update *up)
 		count_roles(c, &p);
 	}
 	p.due = load->now + (late ? load->options->age : 0);
-	ring_add(load, late ? &c->late : &c->now, &p);
+	post(load, late ? &c->late : &c->now, &p);
 }
 
 static uint64_t ticks(const struct eh_load *load)
@@ -193,8 +167,9 @@ static void deliver(struct eh_load *load)
 		return;
 	c->delivering = true;
 	while (c->now.count && !load->no_memory) {
-		const struct credits_parcel p = ring_take(&c->now);
+		const struct credits_parcel p = *(struct credits_parcel *)load_ring_first(&c->now);
 
+		load_ring_drop(&c->now);
 		if (p.answered)
 			on_answer(load, p.to, &p.message);
 		else
@@ -265,8 +240,8 @@ static double held_due(const struct eh_load *load)
 
 double load_credits_due(const struct eh_load *load)
 {
-	const struct credits_ring *r = &load->credits->late;
-	double news = r->count ? r->parcels[r->first].due : INFINITY, held = held_due(load);
+	const struct credits_parcel *p = load_ring_first(&load->credits->late);
+	double news = p ? p->due : INFINITY, held = held_due(load);
 
 	return news < held ? news : held;
 }
@@ -275,11 +250,9 @@ void load_credits_happen(struct eh_load *load)
 {
 	struct load_credits *c = load->credits;
 
-	while (c->late.count && c->late.parcels[c->late.first].due <= load->now) {
-		const struct credits_parcel p = ring_take(&c->late);
-
-		ring_add(load, &c->now, &p);
-	}
+	for (const struct credits_parcel *p; (p = load_ring_first(&c->late)) && p->due <= load->now;
+	     load_ring_drop(&c->late))
+		post(load, &c->now, p);
 	if (held_due(load) <= load->now)
 		step(load, 0, &(struct eh_idle_event){ .type = EH_IDLE_TICK });
 	deliver(load);
@@ -325,6 +298,7 @@ int load_credits_init(struct eh_load *load, load_credits_fn answered)
 		return -ENOMEM;
 	load->credits = c;
 	c->answered = answered;
+	c->now.each = c->late.each = sizeof(struct credits_parcel);
 	most = most < EH_IDLE_HELD_MAX ? most + !most : EH_IDLE_HELD_MAX;
 	options.held = o->hold > 0 ? (unsigned int)most : 0;
 	c->members = calloc(load->size, sizeof(c->members[0]));
@@ -360,8 +334,8 @@ void load_credits_free(struct eh_load *load)
 	free(c->members);
 	free(c->waits);
 	free(c->messages);
-	free(c->now.parcels);
-	free(c->late.parcels);
+	load_ring_free(&c->now);
+	load_ring_free(&c->late);
 	free(c);
 	load->credits = NULL;
 }
@@ -369,7 +343,7 @@ void load_credits_free(struct eh_load *load)
 size_t load_credits_bytes(const struct eh_load *load)
 {
 	const struct load_credits *c = load->credits;
-	size_t bytes = sizeof(*c) + (c->now.size + c->late.size) * sizeof(struct credits_parcel);
+	size_t bytes = sizeof(*c) + (c->now.size + c->late.size) * c->now.each;
 
 	for (uint32_t i = 0; i < load->size; i++)
 		bytes += sizeof(c->members[0]) + sizeof(c->waits[0]) + sizeof(c->messages[0]) +

@@ -13,8 +13,7 @@ struct hold_entry {
 };
 
 struct load_hold {
-	struct hold_entry *ring;
-	size_t first, count, size;
+	struct load_ring ring;
 	uint64_t waiting; /* of those in the ring */
 	struct load_list homes[];
 };
@@ -25,6 +24,7 @@ int load_hold_init(struct eh_load *load)
 
 	if (!h)
 		return -ENOMEM;
+	h->ring.each = sizeof(struct hold_entry);
 	for (uint32_t i = 0; i < load->size; i++)
 		h->homes[i].first = LOAD_NONE;
 	load->hold = h;
@@ -35,36 +35,19 @@ void load_hold_free(struct eh_load *load)
 {
 	if (!load->hold)
 		return;
-	free(load->hold->ring);
+	load_ring_free(&load->hold->ring);
 	free(load->hold);
-}
-
-static struct hold_entry *entry(struct load_hold *h, size_t i)
-{
-	return &h->ring[(h->first + i) & (h->size - 1)];
 }
 
 void load_hold_add(struct eh_load *load, uint32_t task)
 {
 	struct load_hold *h = load->hold;
 
-	if (h->count == h->size) {
-		size_t size = h->size ? 2 * h->size : 256;
-		struct hold_entry *ring = malloc(size * sizeof(*ring));
-
-		if (!ring) {
-			load->no_memory = true;
-			return;
-		}
-		for (size_t i = 0; i < h->count; i++)
-			ring[i] = *entry(h, i);
-		free(h->ring);
-		h->ring = ring;
-		h->size = size;
-		h->first = 0;
+	if (!load_ring_add(&h->ring, &(struct hold_entry){ task, load->tasks[task].turn })) {
+		load->no_memory = true;
+		return;
 	}
 	h->waiting++;
-	*entry(h, h->count++) = (struct hold_entry){ task, load->tasks[task].turn };
 	load_list_add(load, &h->homes[load->tasks[task].home], task);
 }
 
@@ -73,14 +56,9 @@ static struct hold_entry *oldest(struct eh_load *load)
 {
 	struct load_hold *h = load->hold;
 
-	while (h->count) {
-		struct hold_entry *e = entry(h, 0);
-
+	for (struct hold_entry *e; (e = load_ring_first(&h->ring)); load_ring_drop(&h->ring))
 		if (load->tasks[e->task].turn == e->turn)
 			return e;
-		h->first++;
-		h->count--;
-	}
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
 
 #include "chance.h"
 #include "load.h"
+#include "load_ring.h"
 #include "tree.h"
 
 #include <math.h>
@@ -60,11 +61,6 @@ struct load_news {
 	uint32_t node;
 };
 
-struct load_ring {
-	struct load_news *news;
-	size_t first, count, size; /**< size is a power of 2 */
-};
-
 /** Tasks of a node that the tree does not know of yet. */
 struct load_behind {
 	int16_t tasks;
@@ -86,7 +82,7 @@ struct eh_load {
 	size_t ntasks, task_room;
 	uint32_t spare; /**< list of unused tasks */
 	struct load_queue queue;
-	struct load_ring ring;
+	struct load_ring news; /**< of struct load_news */
 	struct load_hold *hold; /**< execs that wait, or NULL */
 	struct eh_tree *tree; /**< or NULL */
 	struct load_behind *behind; /**< by node, or NULL: the tree knows at once */

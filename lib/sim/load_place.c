@@ -46,11 +46,9 @@ static void learn(struct eh_load *load, uint32_t node)
 		pool_remove(load, node);
 }
 
-/* A processor of the node may be free now, or not any more, and it says so. */
-static void tell(struct eh_load *load, uint32_t node)
+/* The node says that a task began or ended. `news`: it has a free processor now, or had one before. */
+static void tell(struct eh_load *load, uint32_t node, bool news)
 {
-	struct load_ring *r = &load->ring;
-
 	if (load->credits) {
 		load_credits_tell(load, node);
 		return;
@@ -59,25 +57,15 @@ static void tell(struct eh_load *load, uint32_t node)
 		return;
 	if (load->options->policy == EH_LOAD_JIQ)
 		load_count(load, EH_LOAD_CREDIT, 0, 1);
+	if (!news)
+		return;
 	if (!(load->options->age > 0)) {
 		learn(load, node);
 		return;
 	}
-	if (r->count == r->size) {
-		size_t size = r->size ? 2 * r->size : 1024;
-		struct load_news *news = malloc(size * sizeof(*news));
-
-		if (!news) {
-			load->no_memory = true;
-			return;
-		}
-		for (size_t i = 0; i < r->count; i++)
-			news[i] = r->news[(r->first + i) & (r->size - 1)];
-		free(r->news);
-		*r = (struct load_ring){ news, 0, r->count, size };
-	}
-	r->news[(r->first + r->count++) & (r->size - 1)] =
-		(struct load_news){ load->now + load->options->age, node };
+	if (!load_ring_add(&load->news,
+			   &(struct load_news){ load->now + load->options->age, node }))
+		load->no_memory = true;
 }
 
 /* ---- the tree ---- */
@@ -164,8 +152,10 @@ static void start(struct eh_load *load, uint32_t node, uint32_t task)
 /* The controllers do not know of it, and are told. */
 static void start_untold(struct eh_load *load, uint32_t node, uint32_t task)
 {
+	bool was_free = load_free(load, node) > 0;
+
 	start(load, node, task);
-	tell(load, node);
+	tell(load, node, was_free);
 }
 
 static void place_answered(struct eh_load *load, uint32_t task, const struct eh_credit *credit)
@@ -243,17 +233,19 @@ void load_place_arrive(struct eh_load *load, uint32_t task)
 
 void load_place_ended(struct eh_load *load, uint32_t node)
 {
+	const bool is_free = load_free(load, node) > 0;
 	uint32_t task = LOAD_NONE;
 
 	tree_moved(load, node, -1);
-	if (load_free(load, node) && load->credits)
+	if (is_free && load->credits) {
 		task = load_credits_take_back(load, node);
-	else if (load_free(load, node) && load->hold)
+	} else if (is_free && load->hold) {
 		task = load_hold_take(load, node);
-	if (task == LOAD_NONE && load->hold)
-		task = load_hold_take(load, LOAD_NONE);
+		if (task == LOAD_NONE)
+			task = load_hold_take(load, LOAD_NONE);
+	}
 	if (task == LOAD_NONE) {
-		tell(load, node);
+		tell(load, node, is_free);
 		return;
 	}
 	tree_moved(load, node, 1);
@@ -262,25 +254,23 @@ void load_place_ended(struct eh_load *load, uint32_t node)
 
 double load_place_due(struct eh_load *load)
 {
-	const struct load_ring *r = &load->ring;
+	const struct load_news *news = load_ring_first(&load->news);
 
 	if (load->credits)
 		return load_credits_due(load);
-	return r->count ? r->news[r->first].due : INFINITY;
+	return news ? news->due : INFINITY;
 }
 
 void load_place_happen(struct eh_load *load)
 {
-	struct load_ring *r = &load->ring;
 	uint32_t node;
 
 	if (load->credits) {
 		load_credits_happen(load);
 		return;
 	}
-	node = r->news[r->first].node;
-	r->first = (r->first + 1) & (r->size - 1);
-	r->count--;
+	node = ((struct load_news *)load_ring_first(&load->news))->node;
+	load_ring_drop(&load->news);
 	learn(load, node);
 }
 
@@ -309,6 +299,7 @@ int load_place_init(struct eh_load *load)
 	const struct eh_load_options *o = load->options;
 	enum eh_load_policy p = o->policy;
 
+	load->news.each = sizeof(struct load_news);
 	if (p == EH_LOAD_JIQ || p == EH_LOAD_SHARED) {
 		load->pool = calloc(load->size, sizeof(*load->pool));
 		load->place = calloc(load->size, sizeof(*load->place));
@@ -345,7 +336,7 @@ void load_place_free(struct eh_load *load)
 	free(load->late);
 	free(load->pool);
 	free(load->place);
-	free(load->ring.news);
+	load_ring_free(&load->news);
 }
 
 void load_place_messages(struct eh_load *load)
