@@ -145,6 +145,7 @@ static void credits_send(struct agent *agent, const struct credits_update *u,
 {
 	struct peer *to = peers_by_code(agent, (struct eh_code){ 0, u->node });
 	const struct eh_idle_message *m = &u->message;
+	const bool asks = m->type == EH_IDLE_ASK && m->ask.home == agent->self.index;
 	struct credits_sent *sent;
 	json_t *body;
 
@@ -152,7 +153,7 @@ static void credits_send(struct agent *agent, const struct credits_update *u,
 		return;
 	/* Those of before say it otherwise, and would call it invalid. */
 	if (to->protocol && to->protocol < VERSIONS_CREDITS) {
-		if (m->type == EH_IDLE_ASK && m->ask.home == agent->self.index)
+		if (asks)
 			credits_answered(agent, m->ask.id, NULL);
 		return;
 	}
@@ -170,7 +171,7 @@ static void credits_send(struct agent *agent, const struct credits_update *u,
 	*sent = (struct credits_sent){
 		.to = to,
 		.id = m->type == EH_IDLE_ASK ? m->ask.id : 0,
-		.asks = m->type == EH_IDLE_ASK && m->ask.home == agent->self.index,
+		.asks = asks,
 	};
 	if (link_request(to, "/v1/credit", body, 3 * agent->config->heartbeat, credits_on_reply,
 			 sent))

@@ -24,6 +24,7 @@
 #define SEEK_SIZE 1000 /* load of one task, in thousandths */
 /* peers to avoid that the controller is told of; it knows itself which are down */
 #define SEEK_AVOIDED 16
+#define SEEK_BUSY "a credit of %s: no processor is free, and none has less than %u task%s"
 
 /* ---- thresholds ---- */
 
@@ -154,10 +155,8 @@ static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *c
 
 	if (open && to && !seek_avoids(p, to)) {
 		if (credit->tier)
-			record_step(
-				p,
-				"a credit of %s: no processor is free, and none has less than %u tasks",
-				peer_host(to), credit->tier);
+			record_step(p, SEEK_BUSY, peer_host(to), credit->tier,
+				    credit->tier > 1 ? "s" : "");
 		else
 			record_step(p, "a credit of %s: a processor is free", peer_host(to));
 		if (!to->self) {

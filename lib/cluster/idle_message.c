@@ -162,8 +162,7 @@ static int idle_take_offer(const json_t *json, struct eh_idle_message *msg)
 					       &r->first) ||
 			       idle_take_value(json_array_get(credits, 1), IDLE_NUMBER_MAX,
 					       &r->end) ||
-			       idle_take_bits(json_array_get(credits, 2), &r->void_) ||
-			       !eh_offer_is_sound(offer)
+			       idle_take_bits(json_array_get(credits, 2), &r->void_)
 		       ? -EINVAL
 		       : 0;
 }

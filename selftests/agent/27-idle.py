@@ -184,8 +184,8 @@ got = say(4, offer)
 ok("the liar's offer is answered as any node's", got[0] == 200 and got[1].get("type") == "taken", got)
 reign = got[1].get("reign", 0)
 ok("another group's controller does not hear it", (saw := say(0, offer)[0]) == 403, saw)
-ok("nor one of more credits than a node gives", (saw := say(4, {**offer, "credits": [1, 60, 0]})[0]) == 400, saw)
-ok("nor one without a processor", (saw := say(4, {**offer, "processors": 0})[0]) == 400, saw)
+ok("nor one of more credits than a node gives", (saw := say(4, {**offer, "credits": [1, 60, 0]})[0]) == 403, saw)
+ok("nor one without a processor", (saw := say(4, {**offer, "processors": 0})[0]) == 403, saw)
 ok("an ask for another's exec is refused", (saw := ask(4, 5, 1)[0]) == 403, saw)
 credit = {"tier": 0, "life": 1, "serial": 1}
 ok("a credit of another group is refused in an answer", say(5, {"type": "answer", "level": 0, "id": 1, "node": c.code(0),
