@@ -248,7 +248,6 @@ static int rooms_start_first(struct agent *agent)
 
 int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 {
-	struct node_settings settings;
 	int err;
 
 	if (!agent->protocol.max)
@@ -280,10 +279,8 @@ int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 		err = lapse_init(agent);
 	if (!err)
 		err = server_init(agent, rooms_routes);
-	if (!err) {
-		node_for_kernel(agent, &settings);
-		err = kernel_init(agent, &rooms_kernel_ops, &settings);
-	}
+	if (!err)
+		err = kernel_init(agent, &rooms_kernel_ops, node_settings(agent));
 	if (!err)
 		ready();
 	if (err == -ENOMEM)

@@ -62,6 +62,12 @@ static inline u32 ehs_load_weigh(u32 tasks, u32 weight)
 	return min_t(u64, (u64)tasks * weight, U32_MAX);
 }
 
+/* Tasks of a load in thousandths of one, rounded. */
+static inline u32 ehs_load_tasks(u32 load)
+{
+	return load / 1000 + (load % 1000 >= 500);
+}
+
 /*
  * The smoothed value after @samples more samples, all of @target. Of a value
  * that is older than EHS_LOAD_FADED samples nothing is left.

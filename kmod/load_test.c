@@ -32,6 +32,16 @@ static void ehs_load_weighs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ehs_load_weigh(4295, 1000000), U32_MAX);
 }
 
+/* As the agent counts them, too (eh_credit_tasks()). */
+static void ehs_load_has_tasks(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ehs_load_tasks(0), 0U);
+	KUNIT_EXPECT_EQ(test, ehs_load_tasks(499), 0U);
+	KUNIT_EXPECT_EQ(test, ehs_load_tasks(500), 1U);
+	KUNIT_EXPECT_EQ(test, ehs_load_tasks(1499), 1U);
+	KUNIT_EXPECT_EQ(test, ehs_load_tasks(U32_MAX), 4294967U);
+}
+
 /* "a step is followed to 94 % in 6 samples" */
 static void ehs_load_follows_step(struct kunit *test)
 {
@@ -255,6 +265,7 @@ static void ehs_load_keeps_to_its_part(struct kunit *test)
 static struct kunit_case ehs_load_cases[] = {
 	KUNIT_CASE(ehs_load_rounds),
 	KUNIT_CASE(ehs_load_weighs),
+	KUNIT_CASE(ehs_load_has_tasks),
 	KUNIT_CASE(ehs_load_follows_step),
 	KUNIT_CASE(ehs_load_reaches_target),
 	KUNIT_CASE(ehs_load_counts_start_once),

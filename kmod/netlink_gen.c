@@ -42,6 +42,10 @@ static const struct netlink_range_validation ehs_a_node_always_cgroup_fd_range =
 	.max	= S32_MAX,
 };
 
+static const struct netlink_range_validation ehs_a_node_processors_range = {
+	.max	= 1000000ULL,
+};
+
 static const struct netlink_range_validation ehs_a_agent_stub_fd_range = {
 	.max	= S32_MAX,
 };
@@ -83,7 +87,7 @@ static const struct netlink_range_validation ehs_a_task_involuntary_switches_ran
 };
 
 /* EHS_CMD_NODE_SET - do */
-static const struct nla_policy ehsched_node_set_nl_policy[EHS_A_NODE_MAX_REQUESTS + 1] = {
+static const struct nla_policy ehsched_node_set_nl_policy[EHS_A_NODE_PROCESSORS + 1] = {
 	[EHS_A_NODE_THRESHOLD] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_node_threshold_range),
 	[EHS_A_NODE_THRESHOLD_LENGTH] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_node_threshold_length_range),
 	[EHS_A_NODE_LOAD_INDEX] = NLA_POLICY_MAX(NLA_U32, 2),
@@ -97,6 +101,7 @@ static const struct nla_policy ehsched_node_set_nl_policy[EHS_A_NODE_MAX_REQUEST
 	[EHS_A_NODE_ALWAYS_CGROUP_FD] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_node_always_cgroup_fd_range),
 	[EHS_A_NODE_MAX_TIME_LIMIT] = NLA_POLICY_RANGE(NLA_U32, 1, 10000),
 	[EHS_A_NODE_MAX_REQUESTS] = NLA_POLICY_RANGE(NLA_U32, 1, 1024),
+	[EHS_A_NODE_PROCESSORS] = NLA_POLICY_FULL_RANGE(NLA_U32, &ehs_a_node_processors_range),
 };
 
 /* EHS_CMD_AGENT_REGISTER - do */
@@ -163,7 +168,7 @@ const struct genl_split_ops ehsched_nl_ops[11] = {
 		.pre_doit	= ehs_nl_pre_owner,
 		.doit		= ehs_nl_node_set_doit,
 		.policy		= ehsched_node_set_nl_policy,
-		.maxattr	= EHS_A_NODE_MAX_REQUESTS,
+		.maxattr	= EHS_A_NODE_PROCESSORS,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{

@@ -89,6 +89,7 @@ static int ehs_nl_put_node_locked(struct sk_buff *msg, const struct ehs_node *no
 	    nla_put_u32(msg, EHS_A_NODE_NO_NEW_PRIVS, node->set.no_new_privs) ||
 	    nla_put_u32(msg, EHS_A_NODE_MAX_TIME_LIMIT, node->set.max_time_limit) ||
 	    nla_put_u32(msg, EHS_A_NODE_MAX_REQUESTS, node->set.max_requests) ||
+	    nla_put_u32(msg, EHS_A_NODE_PROCESSORS, node->set.processors) ||
 	    nla_put_u32(msg, EHS_A_NODE_NETNS, node->net->ns.inum) ||
 	    (agent && nla_put_u32(msg, EHS_A_NODE_AGENT_PORT, agent->port)) ||
 	    ehs_nl_put_load_age(msg, node) ||
@@ -319,6 +320,7 @@ static const struct {
 	{ EHS_A_NODE_NO_NEW_PRIVS, offsetof(struct ehs_settings, no_new_privs) },
 	{ EHS_A_NODE_MAX_TIME_LIMIT, offsetof(struct ehs_settings, max_time_limit) },
 	{ EHS_A_NODE_MAX_REQUESTS, offsetof(struct ehs_settings, max_requests) },
+	{ EHS_A_NODE_PROCESSORS, offsetof(struct ehs_settings, processors) },
 };
 
 static bool ehs_nl_names_settings(const struct genl_info *info)

@@ -55,6 +55,8 @@ struct ehs_cgroups {
  *	EHS_LANDLOCK_HIDES
  * @max_time_limit: the largest @time_limit that may be set
  * @max_requests: execs that may wait at once
+ * @processors: the agent is asked when as many tasks run as this; 0: when the node is a
+ *	sender
  */
 struct ehs_settings {
 	u32 threshold;
@@ -66,6 +68,7 @@ struct ehs_settings {
 	u32 no_new_privs;
 	u32 max_time_limit;
 	u32 max_requests;
+	u32 processors;
 };
 
 /**

@@ -25,6 +25,7 @@
 #include "request.h"
 #include "task.h"
 #include "trace.h"
+#include "walk.h"
 
 static bool ehs_place_intercept = true;
 static DEFINE_SPINLOCK(ehs_place_watch_lock);
@@ -153,6 +154,28 @@ static bool ehs_place_ask(struct ehs_node *node, struct ehs_task *rec, struct li
 }
 
 /*
+ * Why the agent is not asked, or EHS_REASON_NONE. Samples know of a processor that has become
+ * free only later than a script starts its next command, and a compiler its next part: so when
+ * they say that none is, the exec looks for itself. What costs least comes first.
+ */
+static enum ehs_reason ehs_place_unasked(const struct ehs_node *node, enum ehs_kind kind,
+					 const struct ehs_arrival *arrival,
+					 const struct file *program)
+{
+	bool always = kind == EHS_KIND_ALWAYS;
+	bool full = arrival->processors ? arrival->full : arrival->state == EHS_STATE_SENDER;
+
+	if (!always && !full)
+		return EHS_REASON_NOT_SENDER;
+	if (ehs_programs_has(node, program))
+		return EHS_REASON_STAYS;
+	if (!always && arrival->processors && !arrival->exact &&
+	    !ehs_walk_is_full(node, arrival->processors))
+		return EHS_REASON_NOT_SENDER;
+	return EHS_REASON_NONE;
+}
+
+/*
  * An exec in a managed or guest cgroup of the node. Return: as a binary format
  * does; 0 makes the kernel try again with the interpreter, which is our stub.
  */
@@ -179,11 +202,8 @@ static int ehs_place_arrival(struct ehs_node *node, struct linux_binprm *bprm, e
 		reason = EHS_REASON_STUB;
 	} else if (reason == EHS_REASON_NONE) {
 		/* first, because the other checks cost more */
-		if (kind != EHS_KIND_ALWAYS && arrival.state != EHS_STATE_SENDER)
-			reason = EHS_REASON_NOT_SENDER;
-		else if (ehs_programs_has(node, bprm->file))
-			reason = EHS_REASON_STAYS;
-		else
+		reason = ehs_place_unasked(node, kind, &arrival, bprm->file);
+		if (reason == EHS_REASON_NONE)
 			remote = ehs_place_ask(node, rec, bprm, arrival.cookie, &reason);
 		/* moved while it waited */
 		if (ehs_node_kind(node, current) == EHS_KIND_GUEST)

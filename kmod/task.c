@@ -29,6 +29,7 @@
 #include <linux/string.h>
 
 #include "load.h"
+#include "load_math.h"
 #include "state.h"
 #include "trace.h"
 
@@ -281,6 +282,23 @@ static void ehs_task_note(struct ehs_task *rec, const struct ehs_arrival *arriva
 	strscpy(rec->command, kbasename(arrival->path), sizeof(rec->command));
 }
 
+/* What the node says of the exec. @rec is NULL or the record of current, its node locked. */
+static void ehs_task_meet(const struct ehs_node *node, const struct ehs_task *rec,
+			  struct ehs_arrival *arrival)
+{
+	u32 others;
+
+	arrival->load = ehs_load_get(node);
+	arrival->state = ehs_state_get(node);
+	arrival->processors = node->set.processors;
+	arrival->exact = node->set.index == EHS_INDEX_TASKS;
+	others = arrival->load;
+	/* counted since an exec before this one */
+	if (arrival->exact && rec && rec->running)
+		others -= min(others, node->set.weight);
+	arrival->full = ehs_load_tasks(others) >= arrival->processors;
+}
+
 /**
  * ehs_task_enter - the current task calls exec
  * @node: its node
@@ -304,8 +322,7 @@ struct ehs_task *ehs_task_enter(struct ehs_node *node, struct ehs_arrival *arriv
 	do {
 		rec = ehs_task_get_or_make(node, tgid);
 		raw_spin_lock(&node->lock);
-		arrival->load = ehs_load_get(node);
-		arrival->state = ehs_state_get(node);
+		ehs_task_meet(node, rec, arrival);
 		arrival->reason = EHS_REASON_NO_MEMORY;
 		/* somebody may have just moved the task from cgroup to cgroup */
 		gone = rec && rec->gone;

@@ -20,6 +20,9 @@ struct netlink_ext_ack;
  * @load: load of the node without the new task
  * @state: state of the node by @load
  * @reason: why it is not to be placed, as far as the task's record knows
+ * @processors: as in struct ehs_settings
+ * @full: by the load of the other tasks none of @processors is free
+ * @exact: that is so, and not only as samples have it
  */
 struct ehs_arrival {
 	u64 cookie;
@@ -27,6 +30,9 @@ struct ehs_arrival {
 	u32 load;
 	enum ehs_state state;
 	enum ehs_reason reason;
+	u32 processors;
+	bool full;
+	bool exact;
 };
 
 /**

@@ -8,6 +8,7 @@ struct ehs_node;
 struct ehs_seen;
 
 void ehs_walk(struct ehs_seen *seen);
+bool ehs_walk_is_full(const struct ehs_node *node, u32 processors);
 void ehs_walk_publish(const struct ehs_seen *seen);
 bool ehs_walk_runnable(const struct ehs_node *node, u32 *runnable);
 

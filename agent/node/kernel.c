@@ -137,7 +137,9 @@ static int kernel_put_settings(const struct kernel *k, struct nl_msg *msg,
 			       nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, set->index) ||
 			       nla_put_u32(msg, EHS_A_NODE_WEIGHT, set->weight) ||
 			       nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, limit) ||
-			       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell)
+			       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell) ||
+			       (k->has_processors &&
+				nla_put_u32(msg, EHS_A_NODE_PROCESSORS, set->processors))
 		       ? -ENOMEM
 		       : 0;
 }
@@ -238,6 +240,11 @@ static int kernel_on_bounds(struct nl_msg *msg, void *arg)
 		log_warning(
 			"time-limit = %u is more than ehlaunch allows (--time-limit-max): execs wait for %u ms",
 			k->settings.time_limit, k->time_limit_max);
+	k->has_processors = attrs[EHS_A_NODE_PROCESSORS];
+	if (k->settings.processors && !k->has_processors)
+		log_warning(
+			"policy = \"idle\": this module is older and asks only if the node is a sender; "
+			"load the new one");
 	if (agent->config->no_new_privs && attrs[EHS_A_NODE_NO_NEW_PRIVS] &&
 	    !nla_get_u32(attrs[EHS_A_NODE_NO_NEW_PRIVS]))
 		log_warning(
@@ -266,6 +273,7 @@ static int kernel_use(struct agent *agent, int fd, char why[160])
 	if (!k->agent_event || event_add(k->agent_event, NULL))
 		goto close_agent;
 	k->time_limit_max = 0;
+	k->has_processors = false;
 	kernel_ask(agent, kernel_message(agent, EHS_CMD_NODE_GET, NLM_F_REQUEST), kernel_on_bounds,
 		   agent);
 	msg = kernel_message(agent, EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);

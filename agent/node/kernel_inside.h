@@ -31,6 +31,7 @@ struct kernel {
 	unsigned int family_version;
 	struct node_settings settings; /* for a module that is loaded later */
 	uint32_t time_limit_max; /* of the administrator; 0: the module knows none */
+	bool has_processors; /* the module has this setting */
 	const struct kernel_ops *ops;
 	char why[160];
 };

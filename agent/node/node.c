@@ -50,19 +50,13 @@ unsigned int node_processors(const struct agent *agent)
 	return n ? (unsigned int)n : 1;
 }
 
-static void node_lower(const struct agent *agent, struct node_settings *set)
+/* Of as many the module asks for an exec only if none is free. */
+static unsigned int node_asks(const struct agent *agent)
 {
-	if (agent->config->policy == CONFIG_IDLE)
-		eh_credit_bounds(node_processors(agent), &set->threshold, &set->length);
+	return agent->config->policy == CONFIG_IDLE ? node_processors(agent) : 0;
 }
 
-void node_for_kernel(struct agent *agent, struct node_settings *out)
-{
-	*out = agent->node->now;
-	node_lower(agent, out);
-}
-
-/* Without the module, or where its bounds are others, the agent keeps the dwell time. */
+/* Without the module the agent keeps the dwell time. */
 static void node_judge(struct agent *agent)
 {
 	enum eh_state state = eh_state(agent->node->last.load, agent->node->now.threshold,
@@ -112,8 +106,6 @@ static void node_read(struct agent *agent)
 	agent->node->read_stayed = stayed_count(agent);
 	if (!agent->module || kernel_get(agent, &agent->node->last))
 		node_read_proc(agent);
-	else if (agent->config->policy == CONFIG_IDLE)
-		node_judge(agent);
 }
 
 static void node_on_timer(evutil_socket_t fd, short what, void *arg)
@@ -147,6 +139,7 @@ int node_init(struct agent *agent, const struct node_ops *ops)
 		.weight = 1000,
 		.time_limit = agent->config->time_limit,
 		.dwell = agent->config->dwell,
+		.processors = node_asks(agent),
 	};
 	err = procload_init(agent);
 	if (err) {
@@ -191,9 +184,8 @@ void node_reload(struct agent *agent, const struct config *old)
 		set.time_limit = now->time_limit;
 	if (now->dwell != old->dwell)
 		set.dwell = now->dwell;
-	if ((memcmp(&set, &agent->node->now, sizeof(set)) || now->policy != old->policy ||
-	     now->capacity != old->capacity) &&
-	    node_set(agent, &set, why))
+	set.processors = node_asks(agent);
+	if (memcmp(&set, &agent->node->now, sizeof(set)) && node_set(agent, &set, why))
 		log_error("reload: the module rejected the new settings: %s", why);
 }
 
@@ -206,11 +198,9 @@ int node_set(struct agent *agent, const struct node_settings *to, char why[160])
 {
 	bool moved = to->threshold != agent->node->now.threshold ||
 		     to->length != agent->node->now.length;
-	struct node_settings told = *to;
 	int err;
 
-	node_lower(agent, &told);
-	err = kernel_set(agent, &told, why);
+	err = kernel_set(agent, to, why);
 	if (err)
 		return err;
 	agent->node->now = *to;
@@ -261,8 +251,6 @@ void node_module_changed(struct agent *agent)
 void node_seen(struct agent *agent, const struct node_view *view)
 {
 	agent->node->last = *view;
-	if (agent->config->policy == CONFIG_IDLE)
-		node_judge(agent);
 	agent->node->read_at = clock_ms();
 	agent->node->read_reserved = node_tasks(agent).reserved;
 	agent->node->read_stayed = stayed_count(agent);

@@ -48,9 +48,6 @@ int node_set(struct agent *agent, const struct node_settings *to, char why[160])
 const struct node_view *node_view(struct agent *agent);
 /** Processors that this node has for tasks: its capacity, rounded, at least 1. */
 unsigned int node_processors(const struct agent *agent);
-/** The settings as the module is to have them: with policy `idle` it asks for each exec that finds no
- *  free processor. */
-void node_for_kernel(struct agent *agent, struct node_settings *out);
 /** Load with reservations, in thousandths of a task. */
 uint64_t node_load(struct agent *agent);
 /** The load is low, but not for the dwell time yet: the node is ok, not a receiver. */

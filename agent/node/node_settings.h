@@ -12,6 +12,8 @@
  */
 struct node_settings {
 	uint32_t threshold, length, index, weight, time_limit, dwell;
+	/** policy `idle`: the module asks for an exec only if none of so many is free; 0: others */
+	uint32_t processors;
 };
 
 struct node_view {

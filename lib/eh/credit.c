@@ -8,17 +8,6 @@ uint64_t eh_credit_tasks(uint64_t load)
 	return load / EH_TASK + (load % EH_TASK >= EH_TASK / 2);
 }
 
-void eh_credit_bounds(unsigned int processors, uint32_t *threshold, uint32_t *length)
-{
-	/* a sender is above it */
-	const uint64_t most = (uint64_t)processors * EH_TASK - EH_TASK / 2 - 1;
-
-	if ((uint64_t)*threshold + *length <= most)
-		return;
-	*threshold = (uint32_t)most;
-	*length = 0;
-}
-
 static bool is_void(const struct eh_credit_range *r, uint64_t serial)
 {
 	return r->void_ >> (serial - r->first) & 1;

@@ -70,10 +70,6 @@ void eh_purse_expire(struct eh_purse *p, uint64_t now, uint64_t lease);
 
 /** Tasks of a load in thousandths of a task, rounded. */
 uint64_t eh_credit_tasks(uint64_t load);
-/** The bounds by which a kernel that knows no credits asks for each exec that finds no free processor,
- *  which the node's own bounds T and A let stay: those of a sender from a load of c - 1/2 tasks on
- *  (eh_credit_tasks()), in thousandths of a task. Lower ones stay as they are. */
-void eh_credit_bounds(unsigned int processors, uint32_t *threshold, uint32_t *length);
 
 /** Whether a node may send such an offer. */
 bool eh_offer_is_sound(const struct eh_offer *offer);

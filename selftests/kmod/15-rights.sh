@@ -73,7 +73,7 @@ kill $aside; wait $aside 2>/dev/null
 
 # settings, cgroups
 mkdir -p $cg/all
-for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 max-limit=10000 max-requests=1024 no-new-privs=1 \
+for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 processors=0 max-limit=10000 max-requests=1024 no-new-privs=1 \
 	no-new-privs=0 managed=$cg/m guest=$cg/g always=$cg/all "clear managed=$cg/m guest=$cg/g always=$cg/all"; do
 	for who in root sys_admin pidns; do
 		may "node-set $what: $who" "${!who}" set $what
@@ -86,7 +86,7 @@ done
 # an ordinary user; one that never was more and got the descriptor; one like that who is root of a user namespace
 holders="net-admin nobody another mapped"
 for holder in $holders; do
-	for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 no-new-privs=0; do
+	for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 processors=0 no-new-privs=0; do
 		may "node-set $what: the agent's socket, $holder" "" as $holder "$stub" set "$what"
 	done
 	for what in "managed=$cg/m" "guest=$cg/g" "always=$cg/all" clear max-limit=10000 max-requests=1024 no-new-privs=1; do
@@ -109,7 +109,7 @@ refused "root neither, without another bound" ERANGE "time limit above max-time-
 may "root with it" "" set limit=1000 max-limit=1000
 refused "a bound has a bound" ERANGE "integer out of range" "$nl" set max-limit=10001
 $nl set max-limit=10000 max-requests=1024
-for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 max-limit=10000 max-requests=1024 no-new-privs=1 \
+for what in threshold=0 length=0 index=tasks weight=1000 limit=100 dwell=0 processors=0 max-limit=10000 max-requests=1024 no-new-privs=1 \
 	no-new-privs=0 managed=$cg/his guest=$cg/his always=$cg/his clear; do
 	may "node-set $what of his own namespace: root of a user namespace" "$own" set $what
 done

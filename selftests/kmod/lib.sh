@@ -130,7 +130,7 @@ sitter_end() {
 # and is a sender as soon as it has one task. The time limit is the longest: only tests of the limit set a shorter one.
 node_reset() {
 	"$nl" set clear && "$nl" set managed="$cg/m" guest="$cg/g" index=tasks weight=1000 \
-		threshold=0 length=0 dwell=0 limit=10000
+		threshold=0 length=0 dwell=0 limit=10000 processors=0
 }
 
 # A user has made a network namespace of his own, with a node: he starts in $cg/his/c, and it manages $cg/his/t.

@@ -237,6 +237,7 @@ static void put_setting(struct nl_msg *msg, const char *setting)
 		{ "no-new-privs", EHS_A_NODE_NO_NEW_PRIVS },
 		{ "max-limit", EHS_A_NODE_MAX_TIME_LIMIT },
 		{ "max-requests", EHS_A_NODE_MAX_REQUESTS },
+		{ "processors", EHS_A_NODE_PROCESSORS },
 		{ "managed-fd", EHS_A_NODE_MANAGED_CGROUP_FD },
 	};
 	/* what it is given may be put again */

@@ -141,6 +141,9 @@ static void show_node(struct nlmsghdr *nlh)
 		case EHS_A_NODE_MAX_REQUESTS:
 			printf("max-requests %u\n", nla_get_u32(attr));
 			break;
+		case EHS_A_NODE_PROCESSORS:
+			printf("processors %u\n", nla_get_u32(attr));
+			break;
 		case EHS_A_NODE_LOAD_AGE:
 			printf("load-age %u\n", nla_get_u32(attr));
 			break;

@@ -302,28 +302,13 @@ static void test_hostile(void **state)
 	world_end();
 }
 
-/* A kernel that is told these bounds asks from the load on at which credits say that no processor is free. */
-static void test_bounds(void **state)
+/* As the module counts them, too (kmod/load_test.c). */
+static void test_tasks_of_load(void **state)
 {
-	for (unsigned int c = 1; c <= 64; c++) {
-		uint32_t threshold = c * EH_TASK, length = EH_TASK;
-
-		eh_credit_bounds(c, &threshold, &length);
-		for (uint64_t load = 0; load < 3ull * c * EH_TASK; load += 1 + random_below(50))
-			assert_int_equal(eh_state(load, threshold, length) == EH_SENDER,
-					 eh_credit_tasks(load) >= c);
-		assert_int_equal(eh_state((uint64_t)c * EH_TASK - EH_TASK / 2, threshold, length),
-				 EH_SENDER);
-	}
-	/* a node that asks earlier goes on to do so */
-	for (unsigned int k = 0; k < 1000; k++) {
-		uint32_t t = random_below(1500), a = random_below(1500), threshold = t, length = a;
-
-		eh_credit_bounds(2, &threshold, &length);
-		assert_true(threshold + length <= t + a);
-		if (t + a < 1500)
-			assert_true(threshold == t && length == a);
-	}
+	assert_int_equal(eh_credit_tasks(0), 0);
+	assert_int_equal(eh_credit_tasks(EH_TASK / 2 - 1), 0);
+	assert_int_equal(eh_credit_tasks(EH_TASK / 2), 1);
+	assert_int_equal(eh_credit_tasks(EH_TASK * 3 / 2 - 1), 1);
 	assert_int_equal(eh_credit_tasks(UINT64_MAX), UINT64_MAX / EH_TASK + 1);
 }
 
@@ -367,7 +352,7 @@ int main(void)
 		cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_clock_set_back),
-		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_tasks_of_load),
 	};
 
 	random_begin();

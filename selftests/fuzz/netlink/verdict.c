@@ -122,6 +122,7 @@ bool verdict_set_back(struct nl_sock *sock, int family)
 	nla_put_u32(msg, EHS_A_NODE_NO_NEW_PRIVS, 0);
 	nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, 100);
 	nla_put_u32(msg, EHS_A_NODE_DWELL, 1000);
+	nla_put_u32(msg, EHS_A_NODE_PROCESSORS, 0);
 	err = nl_send_sync(sock, msg);
 	if (err)
 		printf("# node-set: %s\n", nl_geterror(err));
