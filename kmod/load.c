@@ -13,7 +13,8 @@
  * A sample would see a burst of new tasks too late: all of them would be judged
  * by the load before the first. So a task that starts here adds a whole task to
  * the smoothed value at once. Smoothing makes this part fade by the same factor
- * by which the sampled value rises, so nothing counts twice.
+ * by which the sampled value rises, so nothing counts twice. And the end of a task
+ * takes both parts away at once: the processor is free.
  *
  * What samples take is charged to a budget: a part of one processor's time. A
  * sample begins only when the ones before it are paid for, whoever wants it.
@@ -115,14 +116,21 @@ u32 ehs_load_boost(struct ehs_node *node)
 }
 
 /**
- * ehs_load_unboost - the task has ended: remove what smoothing left of it
+ * ehs_load_unboost - the task has ended: remove what the smoothed value has of it
  * @node: node, locked
  * @boosted_at: from ehs_load_boost()
+ * @part: in 1/1024, of the samples that have seen it
+ *
+ * That is what smoothing left of its start, and of the rest of a whole task the part that
+ * samples have put in the place of what faded.
  */
-void ehs_load_unboost(struct ehs_node *node, u32 boosted_at)
+void ehs_load_unboost(struct ehs_node *node, u32 boosted_at, u32 part)
 {
+	s64 left = ehs_load_left(node->samples - boosted_at);
+
 	lockdep_assert_held(&node->lock);
-	node->smoothed = max(node->smoothed - ehs_load_left(node->samples - boosted_at), 0LL);
+	left += (EHS_LOAD_TASK - left) * part >> 10;
+	node->smoothed = max(node->smoothed - left, 0LL);
 }
 
 /* Return: NULL if the node's load is exact without samples. */

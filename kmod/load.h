@@ -11,7 +11,7 @@
 
 u32 ehs_load_get(const struct ehs_node *node);
 u32 ehs_load_boost(struct ehs_node *node);
-void ehs_load_unboost(struct ehs_node *node, u32 boosted_at);
+void ehs_load_unboost(struct ehs_node *node, u32 boosted_at, u32 part);
 void ehs_load_wake(struct ehs_node *node);
 void ehs_load_leave(struct ehs_node *node);
 

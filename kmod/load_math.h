@@ -81,7 +81,7 @@ static inline s64 ehs_load_smooth(s64 smoothed, s64 target, unsigned int samples
 	return smoothed;
 }
 
-/* What is left of a whole task in the smoothed value after @samples samples. */
+/* What is left of the start of a task, a whole one, in the smoothed value after @samples samples. */
 static inline s64 ehs_load_left(u32 samples)
 {
 	s64 left = EHS_LOAD_TASK;
@@ -91,6 +91,15 @@ static inline s64 ehs_load_left(u32 samples)
 	while (samples--)
 		left -= left * EHS_LOAD_WEIGHT >> EHS_LOAD_SHIFT;
 	return left;
+}
+
+/*
+ * The part, in 1/1024, of the last @elapsed_ns in which a task wanted a processor, and so of the
+ * samples in which it was seen.
+ */
+static inline u32 ehs_load_part(u64 wanted_ns, u64 elapsed_ns)
+{
+	return min_t(u64, div64_u64(wanted_ns, max_t(u64, elapsed_ns >> 10, 1)), 1024);
 }
 
 /* How many samples the time since the last one makes: a late one counts as several. */

@@ -32,6 +32,19 @@ static void ehs_load_weighs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ehs_load_weigh(4295, 1000000), U32_MAX);
 }
 
+static void ehs_load_parts(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, ehs_load_part(0, 0), 0U);
+	KUNIT_EXPECT_EQ(test, ehs_load_part(0, NSEC_PER_SEC), 0U);
+	KUNIT_EXPECT_EQ(test, ehs_load_part(NSEC_PER_SEC / 2, NSEC_PER_SEC), 512U);
+	KUNIT_EXPECT_EQ(test, ehs_load_part(NSEC_PER_SEC, NSEC_PER_SEC), 1024U);
+	/* clocks are read one after the other; and a moment has no parts */
+	KUNIT_EXPECT_EQ(test, ehs_load_part(NSEC_PER_SEC + 1000, NSEC_PER_SEC), 1024U);
+	KUNIT_EXPECT_EQ(test, ehs_load_part(1, 1), 1U);
+	KUNIT_EXPECT_EQ(test, ehs_load_part(U64_MAX, U64_MAX), 1024U);
+	KUNIT_EXPECT_EQ(test, ehs_load_part(U64_MAX, 1), 1024U);
+}
+
 /* As the agent counts them, too (eh_credit_tasks()). */
 static void ehs_load_has_tasks(struct kunit *test)
 {
@@ -266,6 +279,7 @@ static struct kunit_case ehs_load_cases[] = {
 	KUNIT_CASE(ehs_load_rounds),
 	KUNIT_CASE(ehs_load_weighs),
 	KUNIT_CASE(ehs_load_has_tasks),
+	KUNIT_CASE(ehs_load_parts),
 	KUNIT_CASE(ehs_load_follows_step),
 	KUNIT_CASE(ehs_load_reaches_target),
 	KUNIT_CASE(ehs_load_counts_start_once),

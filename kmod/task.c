@@ -118,6 +118,30 @@ void ehs_task_put(struct ehs_task *rec)
 		call_rcu(&rec->rcu, ehs_task_free);
 }
 
+/* How long a thread has run, or waited for a processor, ns. */
+static u64 ehs_task_wanted(const struct task_struct *thread)
+{
+	u64 wanted = READ_ONCE(thread->se.sum_exec_runtime);
+
+#ifdef CONFIG_SCHED_INFO
+	wanted += READ_ONCE(thread->sched_info.run_delay);
+#endif
+	return wanted;
+}
+
+/*
+ * For ehs_load_unboost(): of a process that exits the part of its time in which its first thread
+ * wanted a processor, if there are no other threads. Of others nothing is known.
+ */
+static u32 ehs_task_part(const struct ehs_task *rec)
+{
+	if (task_tgid(current) != rec->tgid || !(current->flags & PF_EXITING) ||
+	    !thread_group_leader(current) || !thread_group_empty(current))
+		return 0;
+	return ehs_load_part(ehs_task_wanted(current) - rec->wanted,
+			     ktime_get_ns() - rec->started_at);
+}
+
 /**
  * ehs_task_set_state - keep the counts of states true, and the load of what runs here
  * @rec: record that was not removed, its node locked
@@ -133,7 +157,7 @@ void ehs_task_set_state(struct ehs_task *rec, enum ehs_task_state state)
 	WRITE_ONCE(rec->state, state);
 	if (state == EHS_TASK_AWAY) {
 		if (rec->running)
-			ehs_load_unboost(node, rec->boosted_at);
+			ehs_load_unboost(node, rec->boosted_at, 0);
 		rec->running = false;
 	} else if (state != EHS_TASK_PENDING && !rec->running) {
 		rec->boosted_at = ehs_load_boost(node);
@@ -182,7 +206,7 @@ void ehs_task_remove_locked(struct ehs_task *rec)
 	rb_erase(&rec->tree, &node->tasks);
 	node->counts[rec->state]--;
 	if (rec->running)
-		ehs_load_unboost(node, rec->boosted_at);
+		ehs_load_unboost(node, rec->boosted_at, ehs_task_part(rec));
 	ehs_state_update(node);
 	hlist_del_rcu(&rec->hash);
 	atomic_dec(&ehs_task_number);
@@ -212,6 +236,7 @@ static void ehs_task_describe(struct ehs_task *rec, struct task_struct *task)
 {
 	rec->started = ktime_get_real_ns();
 	rec->started_at = ktime_get_ns();
+	rec->wanted = ehs_task_wanted(task);
 	rec->uid = task_uid(task);
 	rcu_read_lock();
 	rec->cgroup = cgroup_id(task_dfl_cgroup(task));

@@ -22,6 +22,28 @@ for k in 1 4; do
 	got=$($there $nl load 0 $((20 * slow)))
 	is "and their end is seen ($got)" $? 0
 done
+# What a task had in the load goes with it: not only what is left of its start, but what samples have seen.
+computes='end=$((${EPOCHREALTIME/./} + 600000)); while ((${EPOCHREALTIME/./} < end)); do :; done'
+# after COMMAND…: the median load, of 9, that the exec meets which comes next when the command has ended
+after() {
+	echo >$traces/trace
+	for _ in {1..9}; do $there $probe in $cg/m -- sh -c '"$@"; /bin/true' sh "$@"; done
+	sed -n 's/.* ehs_arrival: .* load=\([0-9]*\) .* path=\/bin\/true$/\1/p' $traces/trace | sort -n | sed -n 5p
+}
+echo 1 >$traces/events/ehsched/ehs_arrival/enable
+got=$(after bash -c "$computes")
+holds "a task that has computed all the time is no load when it has ended ($got)" "got < 300"
+: >"$out"
+$there $probe busy 1 >"$out" &
+busy=$!
+wait_for 20 file_has "$out" busy
+got=$(after sleep 0.6)
+holds "one that slept takes nothing of another one's load along ($got)" "got > 700"
+got=$(after bash -c "$computes")
+holds "nor does one that shared the processor with it ($got)" "got > 700 && got < 1500"
+echo 0 >$traces/events/ehsched/ehs_arrival/enable
+kill $busy
+wait $busy 2>/dev/null
 : >"$out"
 $probe busy 3 >"$out" &
 busy=$!
