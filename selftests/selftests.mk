@@ -176,7 +176,7 @@ KERNELS ?= 6.1 6.12 7.2
 .PHONY: check-kernels
 check-kernels:
 	@packaging/deps -n build module test kernels
-	$(Q)$(MAKE) --no-print-directory tools tests kmod-tests demo-reference
+	$(Q)$(MAKE) --no-print-directory tools tests kmod-tests demo-reference build-references
 	@EHS_BUILD=$(O) selftests/kernels $(KERNELS)
 
 # The kernel tests with storms of full size: 64 namespaces, 200 loads of the module. KERNEL=debug: on that kernel, where every
@@ -346,6 +346,12 @@ fuzz: fuzz-cc $(addprefix $(O)/selftests/fuzz/fuzz_,$(FUZZ_TARGETS))
 demo-reference:
 	$(call say,DEMO,$(O)/demo)
 	$(Q)selftests/demo/prepare $(O)/demo
+
+# What cluster/15-idle.py builds. The sources are fetched on first use; where that cannot be the test says so.
+.PHONY: build-references
+build-references:
+	$(call say,BUILDS,$(O)/builds)
+	$(Q)selftests/cluster/builds $(O)/builds
 
 # The netlink fuzzer's grammar is the specification.
 $(O)/selftests/fuzz/netlink/grammar.c: selftests/fuzz/netlink/grammar.py selftests/kmod/spec.py uapi/ehsched.yaml
