@@ -107,12 +107,16 @@ int guest_tell_attached(struct guest *g)
 void guest_linked(struct guest *g)
 {
 	const struct timeval says = { 0, GUEST_SAYS_MS * 1000 };
+	const bool first = g->state == GUEST_STARTING;
 
 	g->state = GUEST_LINKED;
 	if (route_tell_peer_later(&g->route, FRAME_ATTACHED, NULL, 0)) {
-		/* Memory is short: home tries again on another stream. */
+		/* Memory is short: home runs the task, or tries again on another stream. */
 		route_drop_stream(&g->route);
-		guest_broken(g);
+		if (first)
+			guest_give_up(g);
+		else
+			guest_broken(g);
 	} else if (g->home_gone || evtimer_add(g->timer, &says)) {
 		/* The timer is for the time that it has to end. */
 		route_push(&g->route);
@@ -309,9 +313,7 @@ void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
 	route_tell_end(&g->route, FRAME_GONE, payload, length);
 	route_finish(&g->route);
 	if (g->state < GUEST_LINKED) {
-		guest_kill(g);
-		route_close_end(&g->route);
-		guest_over(g);
+		guest_give_up(g);
 		return;
 	}
 	/* Its user may have stopped it, or it waits for a device. */

@@ -78,41 +78,6 @@ void away_wait(struct away *a, unsigned int ms)
 
 /* ---- what becomes of it ---- */
 
-void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const char *text)
-{
-	uint8_t payload[8 + 256];
-	char *said = (char *)payload + 8;
-
-	/* While the stub waits for this answer, the pid is still its own. */
-	if (a->automatic)
-		stayed_add(a->agent, a->pid);
-	frame_put_u32(payload, reason);
-	frame_put_u32(payload + 4, error);
-	/* A sentence for people, and the name to search for. */
-	if (reason == EHS_REASON_NONE)
-		snprintf(said, 256, "%s", text);
-	else
-		snprintf(said, 256, "%.200s (%s)", text, reason_name(reason));
-	route_tell_end(&a->route, FRAME_REFUSED, payload, 8 + strlen(said));
-	if (a->placement && reason != EHS_REASON_NONE)
-		placement_failed(a->placement, reason);
-	a->placement = NULL;
-	route_drop_stream(&a->route);
-	route_close_end(&a->route);
-	a->state = AWAY_OVER;
-	away_unask(a);
-	away_later(a);
-}
-
-/* ---- the stub ---- */
-
-static int away_from_end(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
-{
-	struct away *a = ctx;
-
-	return type == FRAME_NOTE ? away_on_note(a, payload, length) : -EPROTO;
-}
-
 static void away_broken(struct away *a);
 
 /* What had to be said cannot be, as memory is short: on another stream, then. */
@@ -135,6 +100,54 @@ static void away_tell_gone(struct away *a)
 	away_wait(a, 3 * a->agent->config->heartbeat);
 }
 
+static void away_over(struct away *a)
+{
+	a->state = AWAY_OVER;
+	away_later(a);
+}
+
+/* Its end has gone. The executor may have its own already, and would wait after a reset, as for a link that broke. */
+static void away_leave(struct away *a)
+{
+	if (a->route.stream)
+		away_tell_gone(a);
+	else
+		away_over(a);
+	away_unask(a);
+}
+
+void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const char *text)
+{
+	uint8_t payload[8 + 256];
+	char *said = (char *)payload + 8;
+
+	/* While the stub waits for this answer, the pid is still its own. */
+	if (a->automatic)
+		stayed_add(a->agent, a->pid);
+	frame_put_u32(payload, reason);
+	frame_put_u32(payload + 4, error);
+	/* A sentence for people, and the name to search for. */
+	if (reason == EHS_REASON_NONE)
+		snprintf(said, 256, "%s", text);
+	else
+		snprintf(said, 256, "%.200s (%s)", text, reason_name(reason));
+	route_tell_end(&a->route, FRAME_REFUSED, payload, 8 + strlen(said));
+	if (a->placement && reason != EHS_REASON_NONE)
+		placement_failed(a->placement, reason);
+	a->placement = NULL;
+	route_close_end(&a->route);
+	away_leave(a);
+}
+
+/* ---- the stub ---- */
+
+static int away_from_end(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
+{
+	struct away *a = ctx;
+
+	return type == FRAME_NOTE ? away_on_note(a, payload, length) : -EPROTO;
+}
+
 /* The stub has ended, or was killed: the executor must end its task. */
 static void away_end_gone(void *ctx)
 {
@@ -152,18 +165,8 @@ static void away_end_gone(void *ctx)
 	}
 	a->placement = NULL;
 	/* Without a stream, or one that is not yet the job's, it is told when there is one again. */
-	if (a->state == AWAY_BROKEN)
-		return;
-	/* Nothing has started before the stub said so. */
-	if (a->state == AWAY_ASKING)
-		route_drop_stream(&a->route);
-	if (a->route.stream) {
-		away_tell_gone(a);
-		return;
-	}
-	a->state = AWAY_OVER;
-	away_unask(a);
-	away_later(a);
+	if (a->state != AWAY_BROKEN)
+		away_leave(a);
 }
 
 static int away_tell_linked(struct away *a)
@@ -210,7 +213,7 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 	struct away *a = ctx;
 
 	/* It crossed with FRAME_GONE. */
-	if (a->state == AWAY_TOLD && type == FRAME_ATTACHED)
+	if (a->state == AWAY_TOLD && (type == FRAME_ADMISSION || type == FRAME_ATTACHED))
 		return 0;
 	switch (type) {
 	case FRAME_ADMISSION:
@@ -240,8 +243,7 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 	case FRAME_GONE:
 		route_tell_end(&a->route, FRAME_GONE, payload, length);
 		route_leave_stream(&a->route);
-		a->state = AWAY_OVER;
-		away_later(a);
+		away_over(a);
 		return 0;
 	default:
 		return -EPROTO;
@@ -250,6 +252,11 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 
 static void away_broken(struct away *a)
 {
+	/* By its token only it can be told again, and the executor has not said that. */
+	if (!*a->token) {
+		away_over(a);
+		return;
+	}
 	if (a->state == AWAY_TOLD)
 		a->broken_at = clock_ms();
 	if (a->state == AWAY_LINKED) {
@@ -278,18 +285,19 @@ static void away_stream_gone(void *ctx, bool clean)
 		break;
 	case AWAY_SENT:
 		away_refuse(a, EHS_REASON_UNREACHABLE, 0, "the connection to the node was lost");
+		/* The executor's end may be there, and wait. */
+		a->state = AWAY_TOLD;
+		away_broken(a);
 		break;
 	case AWAY_LINKED:
 	case AWAY_BROKEN:
 		away_broken(a);
 		break;
 	case AWAY_TOLD:
-		if (!clean) {
+		if (clean)
+			away_over(a);
+		else
 			away_broken(a);
-			break;
-		}
-		a->state = AWAY_OVER;
-		away_later(a);
 		break;
 	case AWAY_OVER:
 		away_later(a);
@@ -301,6 +309,9 @@ static void away_stream_refused(void *ctx, int status)
 {
 	struct away *a = ctx;
 
+	/* Nothing of it is there. */
+	if (a->asked || a->state == AWAY_SENT)
+		route_drop_stream(&a->route);
 	if (a->asked)
 		away_answered(a, status, NULL);
 	else if (a->state == AWAY_SENT && status == 409)
@@ -331,8 +342,7 @@ static void away_give_up(struct away *a)
 		route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
 		route_finish(&a->route);
 	}
-	a->state = AWAY_OVER;
-	away_later(a);
+	away_over(a);
 }
 
 void away_end_all(struct agent *agent)
@@ -398,8 +408,7 @@ static void away_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (a->route.socket < 0 &&
 	    clock_ms() - a->broken_at >
 		    (a->was_stopped ? ATTACH_STOPPED_MS : a->agent->config->job_limit)) {
-		a->state = AWAY_OVER;
-		away_later(a);
+		away_over(a);
 		return;
 	}
 	away_resume(a);

@@ -19,7 +19,7 @@ enum away_state {
 	AWAY_SENT, /* waits until the executor has started its end */
 	AWAY_LINKED, /* both ends are connected */
 	AWAY_BROKEN, /* there is no stream: tries again */
-	AWAY_TOLD, /* the executor is told that the stub has gone: over when it has ended the stream */
+	AWAY_TOLD, /* the executor is told that nobody waits at home: over when it has ended the stream */
 	AWAY_OVER, /* the stub has gone, or its job is refused */
 };
 

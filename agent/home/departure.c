@@ -56,7 +56,7 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 	struct away *a = ctx;
 
 	a->asking = false;
-	if (a->state == AWAY_OVER) {
+	if (a->state >= AWAY_TOLD) {
 		/* The stub did not wait for this. */
 		if (to)
 			placement_failed(p, EHS_REASON_KILLED);

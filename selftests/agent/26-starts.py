@@ -3,7 +3,7 @@
 """POST /v1/start, as a member that lies uses it: what a job brings with its request for a place is kept within bounds, checked
 against what the place was asked for, and gone with its stream."""
 
-import json, os, struct, sys
+import json, os, signal, struct, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import FRAME, Cluster
@@ -93,6 +93,15 @@ for what, frames in (
         ("a request of more bytes than one has", [struct.pack("<II", FRAME["FRAME_START"], 1 << 20)])):
     status, said = told(*frames)
     ok(f"{what}: the stream ends", not {"FRAME_ATTACHED", "FRAME_REFUSED"} & set(said), (status, said))
+# Without its launcher the node starts no end, and mounts nothing. The member does not end the stream.
+for k, view, named in (20, "shared", [NOTHING_NAMED]), (21, "auto", [NOTHING_NAMED]), (22, "home", []):
+    c.launchers[0].send_signal(signal.SIGSTOP)
+    status, said = told(start(k, view=view), caller(), JOB, *named, frame("FRAME_GONE", b""))
+    ok(f"view {view}: a stub has gone before there is an end: the stream ends", status == 200 and "FRAME_ATTACHED" not in said,
+       (status, said))
+    c.launchers[0].send_signal(signal.SIGCONT)
+    saw = told(*away())     # is answered behind it
+    ok("and nothing begins", until(lambda: places() == 0) and not c.ask(0, {"command": "tasks"})["tasks"], (places(), saw))
 ok("none of them holds a place", until(lambda: places() == 0), places())
 ok("a stream whose job was refused is dropped when its home does not end it", until(lambda: streams() == 0), streams())
 
