@@ -51,11 +51,12 @@ struct credits {
 	unsigned int told; /* tasks, last */
 };
 
-/* A message that was sent. `id`: of the exec here that asked; else 0. */
+/* A message that was sent; an ask is for this exec of `home`. */
 struct credits_sent {
 	struct peer *to;
-	uint64_t id;
 	bool asks;
+	uint64_t id;
+	uint32_t home;
 };
 
 /* What a step asks for. */
@@ -128,6 +129,24 @@ static void credits_on_limit(evutil_socket_t fd, short what, void *arg)
 static int credits_receive(struct agent *agent, struct peer *from, const json_t *body,
 			   struct credits_incoming *in);
 
+static void credits_send(struct agent *agent, const struct credits_update *u,
+			 struct credits_incoming *in);
+
+/* Who is asked next knows no credits, or is not there: home is not to wait for it. */
+static void credits_none(struct agent *agent, uint32_t home, uint64_t id,
+			 struct credits_incoming *in)
+{
+	const struct credits_update none = {
+		.node = home,
+		.message = { .type = EH_IDLE_ANSWER, .answer = { .id = id } },
+	};
+
+	if (home == agent->self.index)
+		credits_answered(agent, id, NULL);
+	else
+		credits_send(agent, &none, in);
+}
+
 static void credits_on_reply(void *ctx, int status, const json_t *reply)
 {
 	struct credits_sent *sent = ctx;
@@ -136,7 +155,7 @@ static void credits_on_reply(void *ctx, int status, const json_t *reply)
 	if (agent->credits && status == 200 && json_object_size(reply))
 		credits_receive(agent, sent->to, reply, NULL);
 	else if (agent->credits && status != 200 && sent->asks)
-		credits_answered(agent, sent->id, NULL);
+		credits_none(agent, sent->home, sent->id, NULL);
 	free(sent);
 }
 
@@ -145,7 +164,7 @@ static void credits_send(struct agent *agent, const struct credits_update *u,
 {
 	struct peer *to = peers_by_code(agent, (struct eh_code){ 0, u->node });
 	const struct eh_idle_message *m = &u->message;
-	const bool asks = m->type == EH_IDLE_ASK && m->ask.home == agent->self.index;
+	const bool asks = m->type == EH_IDLE_ASK;
 	struct credits_sent *sent;
 	json_t *body;
 
@@ -154,7 +173,7 @@ static void credits_send(struct agent *agent, const struct credits_update *u,
 	/* Those of before say it otherwise, and would call it invalid. */
 	if (to->protocol && to->protocol < VERSIONS_CREDITS) {
 		if (asks)
-			credits_answered(agent, m->ask.id, NULL);
+			credits_none(agent, m->ask.home, m->ask.id, in);
 		return;
 	}
 	body = idle_message_to_json(credits_topology(agent), m);
@@ -170,8 +189,9 @@ static void credits_send(struct agent *agent, const struct credits_update *u,
 	}
 	*sent = (struct credits_sent){
 		.to = to,
-		.id = m->type == EH_IDLE_ASK ? m->ask.id : 0,
 		.asks = asks,
+		.id = asks ? m->ask.id : 0,
+		.home = asks ? m->ask.home : 0,
 	};
 	if (link_request(to, "/v1/credit", body, 3 * agent->config->heartbeat, credits_on_reply,
 			 sent))
@@ -199,6 +219,31 @@ static void credits_on_update(void *ctx, const struct eh_idle_update *up)
 static int credits_step(struct agent *agent, const struct eh_idle_event *event,
 			struct credits_incoming *in);
 
+/* Whether this node's group has one that gives no credits because of its version: how many tasks it has is not known here. */
+static bool credits_miss_some(const struct agent *agent)
+{
+	const uint32_t nodes = 1u << credits_topology(agent)->n,
+		       first = agent->self.index & ~(nodes - 1);
+
+	for (uint32_t node = first; node < first + nodes; node++) {
+		const struct peer *p = peers_by_code(agent, (struct eh_code){ 0, node });
+
+		if (p && peer_is_up(p) && p->protocol && p->protocol < VERSIONS_CREDITS)
+			return true;
+	}
+	return false;
+}
+
+/* A credit that is no free processor says that all have tasks; else it is for the thresholds to decide. */
+static void credits_doubt(struct agent *agent, struct eh_idle_message *m)
+{
+	if (m->type != EH_IDLE_ANSWER || !m->answer.found || !m->answer.credit.tier ||
+	    !credits_miss_some(agent))
+		return;
+	m->answer.found = false;
+	credits_unused(agent, &m->answer.credit);
+}
+
 /* Does what a step has listed. */
 static void credits_do(struct agent *agent, struct credits_updates *list,
 		       struct credits_incoming *in)
@@ -208,10 +253,11 @@ static void credits_do(struct agent *agent, struct credits_updates *list,
 	if (list->lost && log_allowed(&credits_log))
 		log_error("out of memory: messages about credits dropped");
 	while ((u = list->first)) {
-		const struct eh_credit *found =
-			u->message.answer.found ? &u->message.answer.credit : NULL;
+		const struct eh_credit *found;
 
 		list->first = u->next;
+		credits_doubt(agent, &u->message);
+		found = u->message.answer.found ? &u->message.answer.credit : NULL;
 		if (!u->answered)
 			credits_send(agent, u, in);
 		else if (!credits_answered(agent, u->message.answer.id, found) && found)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "home/placement_seek.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -24,6 +25,9 @@
 #define SEEK_SIZE 1000 /* load of one task, in thousandths */
 /* peers to avoid that the controller is told of; it knows itself which are down */
 #define SEEK_AVOIDED 16
+/* in place of the number of credits: it asks for no more */
+#define SEEK_THRESHOLDS UINT_MAX
+#define SEEK_FREE "It runs at home because a processor of the node was free."
 #define SEEK_BUSY "a credit of %s: no processor is free, and none has less than %u task%s"
 
 /* ---- thresholds ---- */
@@ -172,7 +176,12 @@ static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *c
 		if (credit)
 			credits_unused(p->agent, credit);
 		if (open) {
-			record_step(p, "no credit: the thresholds decide");
+			if (to)
+				record_step(p, "a credit of %s is of no use: the thresholds decide",
+					    peer_host(to));
+			else
+				record_step(p, "no credit: the thresholds decide");
+			p->ncredits = SEEK_THRESHOLDS;
 			seek_ask(p);
 		}
 	}
@@ -191,10 +200,12 @@ static void seek_other(struct placement *p)
 {
 	if (p->ncredits < EH_IDLE_WANTS) {
 		seek_credit(p);
-	} else {
-		record_step(p, "%u credits were of no use: the thresholds decide", EH_IDLE_WANTS);
-		seek_ask(p);
+		return;
 	}
+	if (p->ncredits != SEEK_THRESHOLDS)
+		record_step(p, "%u credits were of no use: the thresholds decide", EH_IDLE_WANTS);
+	p->ncredits = SEEK_THRESHOLDS;
+	seek_ask(p);
 }
 
 /* ---- both ---- */
@@ -208,7 +219,7 @@ void placement_seek(struct placement *p)
 	}
 	hierarchy_touch_now(p->agent);
 	if (!p->leaves && credits_has_room(p->agent))
-		placement_stay(p, EHS_REASON_NOT_SENDER, NULL);
+		placement_stay(p, EHS_REASON_NOT_SENDER, SEEK_FREE);
 	else
 		seek_credit(p);
 }
