@@ -42,7 +42,7 @@ struct learn_task {
 struct learn {
 	struct cost_table *table;
 	struct event *save;
-	bool changed;
+	bool changed, told; /* the latter: that it cannot be kept */
 	LIST_HEAD(, learn_task) tasks;
 	unsigned int count;
 };
@@ -207,13 +207,16 @@ void learn_starved(struct placement *p)
 static void learn_on_saved(void *ctx, int err)
 {
 	struct agent *agent = ctx;
+	struct learn *l = agent->learn;
 
-	if (!err)
-		return;
-	log_warning("what programs cost cannot be kept in %s beside %s: %s", LEARN_FILE,
-		    agent->config->state, strerror(-err));
-	if (agent->learn)
-		agent->learn->changed = true;
+	/* The next time comes soon, and the log has better use for its lines. */
+	if (err && !(l && l->told))
+		log_warning("what programs cost cannot be kept in %s beside %s: %s", LEARN_FILE,
+			    agent->config->state, strerror(-err));
+	if (l) {
+		l->told = err;
+		l->changed |= err != 0;
+	}
 }
 
 static void learn_save(struct agent *agent)

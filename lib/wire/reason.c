@@ -180,10 +180,10 @@ static const struct reason reasons_own[] = {
 			"`guest-allow-nodes` and `guest-deny-nodes` in its configuration." },
 	{ "short",
 	  "It runs at home because such tasks of its user end before a transfer would be worth it; "
-	  "the steps say what was expected. `learn` in the agent's configuration switches this." },
+	  "the steps say what was expected. `learn = false` in the agent's configuration ends this." },
 	{ "starved",
-	  "It was killed on the node where it ran, because memory was short there. With `learn` in "
-	  "the agent's configuration more is expected of such tasks from now on." },
+	  "It was killed on the node where it ran, because memory was short there. Unless the agent's "
+	  "configuration has `learn = false`, more is expected of such tasks from now on." },
 	{ "unseen",
 	  "It runs at home because nobody could say whether something confines it here that would not on "
 	  "another node; the steps say why." },

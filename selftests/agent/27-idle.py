@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Policy idle: tasks fill free processors, one each, before any node gets two; who may say what about credits; credits that
+"""Policy idle, the default: tasks fill free processors, one each, before any node gets two; who may say what about credits; credits that
 were taken and not used, or that a controller had that was killed, are there again."""
 
-import json, os, re, signal, subprocess, sys
+import json, os, re, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import BUILD, Cluster
@@ -15,8 +15,9 @@ EHCTL = os.path.join(BUILD, "bin", "ehctl")
 LIAR = 7            # has a certificate and a place, but no agent
 NODES = range(LIAR)
 # eta would keep three tasks at home
-c = Cluster(8, 'policy = "idle"\ncapacity = 1\nload-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\n'
+c = Cluster(8, 'capacity = 1\nload-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\n'
             'threshold-length = 1\ndwell = 0\ntime-limit = 10000\n', topology="2,2")
+ETA = c.settings + 'policy = "eta"\n'
 cert = os.path.join(c.dir, "cert")
 near = {}
 tasks = []
@@ -239,7 +240,7 @@ ok("nothing was invalid between honest nodes", not any(re.search(r"about credits
 
 # ---- another policy ----
 
-c.conf(home, settings=c.settings.replace('"idle"', '"eta"'))
+c.conf(home, settings=ETA)
 c.ask(home, {"command": "reload"})
 ran = fill(home, 3)
 ok("with eta, after a reload, three tasks stay at home", ran == [home] * 3, counts(ran))
@@ -248,5 +249,18 @@ c.conf(home)
 c.ask(home, {"command": "reload"})
 good, ran = fills(home, NODES)
 ok("with idle again: one each", good, counts(ran))
+c.conf(0, settings=ETA)
+c.ask(0, {"command": "reload"})
+began = time.monotonic()
+ran = fill(home, 6)
+took = time.monotonic() - began
+said = c.ask(home, {"command": "why", "id": str(tasks[-1].pid)})
+ok("the top has eta: thresholds decide where a group has no free processor, and nobody waits for half of his time limit first",
+   None not in ran and any("no credit" in s["what"] for s in said["steps"]) and took < 10, (ran, took, said))
+ok("all end", end_all(), loads(NODES))
+c.conf(0)
+c.ask(0, {"command": "reload"})
+good, ran = fills(home, NODES)
+ok("the top has idle again: one each", good, counts(ran))
 ok("no report of a sanitizer", not c.reports(), c.reports())
 done()

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""With `learn` a node that is overloaded keeps programs that were short, and sends long ones away; each user's own runs
-decide, and they are still known after a restart. A file that was changed is refused."""
+"""With `learn`, the default, a node without a free processor keeps programs that were short, and sends long ones away; each
+user's own runs decide, and they are still known after a restart. A file that was changed is refused."""
 
-import json, os, re, subprocess, sys
+import itertools, json, os, re, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 import users
@@ -12,28 +12,31 @@ from wait import WAIT, until
 
 SHORT, LONG = ("sleep", "0.002"), ("sleep", "2")
 USER = users.ONE
-c = Cluster(2, 'load-index = "tasks"\nthreshold-floor = 1\nthreshold = 20\nthreshold-length = 0\ndwell = 0\nheartbeat = 1000\n'
+c = Cluster(2, 'load-index = "tasks"\nthreshold-floor = 1\nthreshold = 20\nthreshold-length = 0\ndwell = 0\nheartbeat = 3000\n'
             'time-limit = 10000\n')
 COSTS = os.path.join(os.path.dirname(c.state(0)), "costs")
+others = itertools.count(1)
 seen = {}
 sitters = []
 
 
-def conf(learn, more=""):
-    """Home is overloaded with two tasks, and the other node has room for twenty."""
-    settings = c.settings.replace("threshold = 20", "threshold = 1") + f"capacity = 0.001\nlearn = {learn}\n{more}"
+def conf(more="", learn=True):
+    """Home is full with one task, and the other node has room for twenty."""
+    settings = c.settings + f"capacity = 0.001\n{more}"
+    if not learn:
+        settings += "learn = false\n"
     return c.conf(0, settings=settings)
 
 
-def start(learn="true"):
-    """Home's agent, with tasks that make it overloaded."""
-    c.start(0, conf(learn))
+def start(more=""):
+    """Home's agent, with a task that fills it."""
+    c.start(0, conf(more))
     assert c.all_up(range(2)), c.log(0)
-    for _ in range(2):
-        sitters.append(subprocess.Popen(c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/"))
-        sitters[-1].stdout.readline()
-    return until(lambda: next(n["state"] for n in c.ask(0, {"command": "status"})["nodes"] if n["code"] == "0.0") == "sender")
+    sitters.append(subprocess.Popen(c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/"))
+    sitters[-1].stdout.readline()
+    # others leave when the other node's credits are known; each is a program of its own
+    return until(lambda: left(run("sleep", f"0.001{next(others)}")))
 
 
 def end():
@@ -75,7 +78,7 @@ def stays(*words, uid=0, most=WAIT):
 
 
 c.start(1)
-ok("two agents, home is overloaded", start(), c.log(0))
+ok("two agents, home is full", start(), c.log(0))
 
 # ---- a short one, a long one ----
 
@@ -139,13 +142,20 @@ ok("nothing of it is known", left(said) and said["expected"] is None, said)
 # ---- without ----
 
 ok("it is known again", stays(*SHORT), seen[0][-1])
-conf("false")
+conf(learn=False)
 c.ask(0, {"command": "reload"})
 said = run(*SHORT)
 ok("without learn, after a reload, the short one goes", left(said) and said["expected"] is None, said)
-conf("true")
+conf()
 c.ask(0, {"command": "reload"})
 ok("with it again it stays", stays(*SHORT), seen[0][-1])
+
+# ---- nowhere to keep it ----
+
 end()
+ok("it starts where it can make no file", start(f'state = "{c.dir}/none/state"\n'), c.log(0)[-2000:])
+ok("what is short stays, as before", stays(*SHORT), seen[0][-1])
+ok("it ends well, and says what is not kept", end() == 0 and
+   c.logged(0, "what programs cost cannot be kept in costs beside .*/none/state: "), c.log(0)[-2000:])
 ok("no report of a sanitizer", not c.reports(), c.reports())
 done()

@@ -43,7 +43,8 @@ def may_log_in():
 if not may_log_in():
     skip_all("this kernel has no audit, or does not let root set a login user id")
 
-c = Cluster(2, "time-limit = 10000\ndwell = 0")
+# thresholds make a node a sender here, which sends the same short program again and again
+c = Cluster(2, 'policy = "eta"\nlearn = false\ntime-limit = 10000\ndwell = 0')
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 SHOW = "cat /proc/self/loginuid; echo; grep NoNewPrivs /proc/self/status; readlink /proc/self/ns/net; echo $$"
 

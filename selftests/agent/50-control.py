@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hierarchy at work without the module. Under load index `tasks` a node's load is the number of its guests and of
-the tasks of --auto that stayed, so that states, thresholds and choices can be told to the task."""
+the tasks of --auto that stayed, so that states, thresholds and choices can be told to the task: policy eta, as in the paper."""
 
 import os, signal, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
@@ -11,7 +11,7 @@ from tree import BUILD
 from wait import until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
-c = Cluster(3, 'load-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\n'
+c = Cluster(3, 'policy = "eta"\nlearn = false\nload-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\n'
                "capacity = 1\ndwell = 0\nlease = 3000\n"
                # a machine that is busy with other tests may stand still for a second: no guest is lost for that
                "heartbeat = 3000\n"

@@ -30,10 +30,10 @@ def run(*words):
 
 
 def leaves(program):
-    """Where it runs if it is to leave, and the reason."""
+    """Where it runs if it is to leave, and the reason: "auto", whether a credit or thresholds chose."""
     got = run("--auto", "--all", "--", program)
     why = c.ask(0, {"command": "why", "id": str(got[3])})
-    return got[1], why.get("reason"), [s["what"] for s in why.get("steps", [])], why.get("text")
+    return got[1], "auto" if why.get("reason") == "credit" else why.get("reason"), [s["what"] for s in why.get("steps", [])], why.get("text")
 
 
 rule(0, f'only-on = {{ "tape:{RENDER}" }}')

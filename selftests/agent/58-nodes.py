@@ -19,7 +19,8 @@ def run(home, *words):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", text=True)
     out, err = p.communicate(timeout=WAIT)
     why = c.ask(home, {"command": "why", "id": str(p.pid)})
-    return p.returncode, where.get(out.strip(), out), why.get("reason"), err
+    # "auto", whether a credit or thresholds chose
+    return p.returncode, where.get(out.strip(), out), "auto" if why.get("reason") == "credit" else why.get("reason"), err
 
 
 def goes(name, home, to):

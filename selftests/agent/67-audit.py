@@ -15,7 +15,7 @@ netns.own_run({"ehsched": USER, "systemd": 0, "systemd/journal": 0})
 journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 journal.bind(JOURNAL)
 os.chmod(JOURNAL, 0o666)     # as systemd has it
-c = Cluster(2, "heartbeat = 1000\nthreshold = 1000\nthreshold-floor = 1000\naudit = true\n")
+c = Cluster(2, "heartbeat = 1000\ncapacity = 1000\nthreshold = 1000\nthreshold-floor = 1000\naudit = true\n")
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 with open(os.path.join(TOP, "docs/operations.md")) as f:
     IDS = dict(re.findall(r"^\| `([0-9a-f]{32})` \| (\w[\w ]*) \|", f.read(), flags=re.M))
@@ -88,7 +88,7 @@ journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 journal.bind(JOURNAL)
 os.chmod(JOURNAL, 0o666)     # as systemd has it
 for i in range(2):
-    c.conf(i, settings="heartbeat = 1000\nthreshold = 1000\nthreshold-floor = 1000\n")
+    c.conf(i, settings="heartbeat = 1000\ncapacity = 1000\nthreshold = 1000\nthreshold-floor = 1000\n")
     c.agents[i].send_signal(signal.SIGHUP)
 ok("a reload", all(c.logged(i, "is now in effect") for i in range(2)))
 forget()    # the end of the task before, which the executor may have told the new journal

@@ -14,7 +14,7 @@ from wait import until
 ROWS, CROWD = 80000, 450    # tasks in the history, all of which a question looks at; connections
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
-c = Cluster(2, "heartbeat = 5000\nthreshold = 1000\nthreshold-floor = 1000")
+c = Cluster(2, "heartbeat = 5000\ncapacity = 1000\nthreshold = 1000\nthreshold-floor = 1000")
 os.chmod(c.dir, 0o755)
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 

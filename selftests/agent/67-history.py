@@ -10,7 +10,7 @@ from proc import descriptors, state
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
-c = Cluster(2, "heartbeat = 1000\nthreshold = 1000\nthreshold-floor = 1000\nhistory-arguments = 20\nhistory-group = \"games\"\n")
+c = Cluster(2, "heartbeat = 1000\ncapacity = 1000\nthreshold = 1000\nthreshold-floor = 1000\nhistory-arguments = 20\nhistory-group = \"games\"\n")
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 FILE = os.path.join(os.path.dirname(c.state(0)), "history.db")
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hierarchy at work: start, spread over groups, deaths of controllers, a partition, with tasks in flight. Under load
-index `tasks` a node's load is a number of tasks, so that sums can be told to the task.
+index `tasks` a node's load is a number of tasks, so that sums can be told to the task. The policy is eta, which is asked at each
+level up to the first with room.
     70-hierarchy.py [TOPOLOGY [TASKS]]      agents on this machine without the module; EH(3,2) if nothing is said
-    selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' -- 70-hierarchy.py 3,2      with it"""
+    selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' --append 'policy = "eta"' \\
+        --append 'learn = false' -- 70-hierarchy.py 3,2      with it"""
 
 import json, os, random, signal, subprocess, sys, tempfile, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
@@ -25,7 +27,7 @@ LOADED = 20 + TASKS // 5     # guests that keep the last node a sender, however 
 seed = new_seed()
 random.seed(seed)
 
-c = Guest(topology) if IN_GUEST else Cluster(SIZE, 'load-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\ncapacity = 1\n'
+c = Guest(topology) if IN_GUEST else Cluster(SIZE, 'policy = "eta"\nlearn = false\nload-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\ncapacity = 1\n'
                   'dwell = 0\nheartbeat = 500\njob-limit = 5000\nguests = 4000\nlog = "info"\n', topology=topology)
 live = set(range(SIZE))
 sides = None    # of a partition: node → side

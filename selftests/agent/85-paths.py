@@ -20,7 +20,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 if not os.path.exists("/dev/fuse"):
     skip_all("the kernel has no FUSE")
-c = Cluster(2, "time-limit = 10000\ndwell = 0\nheartbeat = 1000\njob-limit = 20000\ndigest-limit = 64")
+# thresholds make a node a sender here, which sends the same short program again and again
+c = Cluster(2, 'policy = "eta"\nlearn = false\ntime-limit = 10000\ndwell = 0\nheartbeat = 1000\njob-limit = 20000\ndigest-limit = 64')
 os.chmod(c.dir, 0o755)
 work = os.path.join(c.dir, "work")
 for name in "home", "there", "mixed", "secret":

@@ -8,7 +8,7 @@ from wait import until
 
 def settings(policy, length):
     return (f'policy = "{policy}"\nthreshold-length = {length}\nthreshold = 1\nthreshold-floor = 1\ncapacity = 1\n'
-            'load-index = "tasks"\nheartbeat = 1000\ntime-limit = 2000\nlog = "info"\n')
+            'load-index = "tasks"\nlearn = false\nheartbeat = 1000\ntime-limit = 2000\nlog = "info"\n')
 
 
 def ran(c):

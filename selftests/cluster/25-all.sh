@@ -9,8 +9,11 @@ wait_for 20 eval '! state_is 0.0 sender'
 count() { sort "$1" | uniq -c | awk '{ printf "%s%s:%s", n++ ? " " : "", $2, $1 }'; }
 
 rm -f where
+# by this load index the shell, which waits, has a processor of its own
+configure 'capacity = 20.0'
 ehctl run -- bash -c 'for i in $(seq 4); do EHS_WHERE=$PWD/where '"$PROBE"' burn 1; done'
 is "without --all the tasks of an idle node stay" "$(count where)" "n0:4"
+configure 'capacity = 1.0'
 
 rm -f where
 ehctl run --all -n all -- bash -c 'for i in $(seq 12); do EHS_WHERE=$PWD/where '"$PROBE"' burn 1; done'

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # For the cluster tests, sourced first; they run as root on node 0 of three:
-#   selftests/vm/cluster --nodes 3 --append 'view-own={"/usr"}' -- selftests/cluster/20-semantics.sh
+#   selftests/vm/cluster --nodes 3 --append 'view-own={"/usr"}' --append learn=false -- selftests/cluster/20-semantics.sh
+# Nothing is learned: the probe is one program whatever it does, and stayed at home for having been short.
 # shellcheck shell=bash
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -79,5 +80,15 @@ set_limit() {
 		on "$n" sh -c "cd /run/ehsched/node$n && sed -i 's/^job-limit *=.*/job-limit = $1/' agent.conf && kill -HUP \$(cat pid)"
 		wait_for 20 reloaded_since "$seen"
 	done
+}
+# configure LINE: node 0's configuration has this option from now on, in place of what it said of it.
+configure() {
+	local conf=/run/ehsched/node0/agent.conf log=$EHS_SHARE/.agent/n0.log seen
+
+	seen=$(grep -c 'is now in effect' "$log")
+	sed -i "/^${1%% *} *=/d" $conf
+	printf '\n%s\n' "$1" >>$conf
+	kill -HUP "$(agent_pid 0)"
+	wait_for 20 reloaded_since "$seen"
 }
 reloaded_since() { [ "$(grep -c 'is now in effect' "$log")" -gt "$1" ]; }
