@@ -163,14 +163,12 @@ static enum ehs_reason ehs_place_unasked(const struct ehs_node *node, enum ehs_k
 					 const struct file *program)
 {
 	bool always = kind == EHS_KIND_ALWAYS;
-	bool full = arrival->processors ? arrival->full : arrival->state == EHS_STATE_SENDER;
 
-	if (!always && !full)
+	if (!always && !arrival->full)
 		return EHS_REASON_NOT_SENDER;
 	if (ehs_programs_has(node, program))
 		return EHS_REASON_STAYS;
-	if (!always && arrival->processors && !arrival->exact &&
-	    !ehs_walk_is_full(node, arrival->processors))
+	if (!always && arrival->walk && !ehs_walk_is_full(node, arrival->walk))
 		return EHS_REASON_NOT_SENDER;
 	return EHS_REASON_NONE;
 }

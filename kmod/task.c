@@ -311,17 +311,19 @@ static void ehs_task_note(struct ehs_task *rec, const struct ehs_arrival *arriva
 static void ehs_task_meet(const struct ehs_node *node, const struct ehs_task *rec,
 			  struct ehs_arrival *arrival)
 {
+	const bool exact = node->set.index == EHS_INDEX_TASKS;
+	const u32 processors = node->set.processors;
 	u32 others;
 
 	arrival->load = ehs_load_get(node);
 	arrival->state = ehs_state_get(node);
-	arrival->processors = node->set.processors;
-	arrival->exact = node->set.index == EHS_INDEX_TASKS;
 	others = arrival->load;
 	/* counted since an exec before this one */
-	if (arrival->exact && rec && rec->running)
+	if (exact && rec && rec->running)
 		others -= min(others, node->set.weight);
-	arrival->full = ehs_load_tasks(others) >= arrival->processors;
+	arrival->full = processors ? ehs_load_tasks(others) >= processors
+				   : arrival->state == EHS_STATE_SENDER;
+	arrival->walk = exact ? 0 : processors;
 }
 
 /**

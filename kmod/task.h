@@ -20,9 +20,9 @@ struct netlink_ext_ack;
  * @load: load of the node without the new task
  * @state: state of the node by @load
  * @reason: why it is not to be placed, as far as the task's record knows
- * @processors: as in struct ehs_settings
- * @full: by the load of the other tasks none of @processors is free
- * @exact: that is so, and not only as samples have it
+ * @full: by its load the node has no room for the task: none of its processors is free, or it is a
+ *	sender where their number is not set
+ * @walk: then it has none if a walk over the host sees so many threads of it run; 0: @full says all
  */
 struct ehs_arrival {
 	u64 cookie;
@@ -30,9 +30,8 @@ struct ehs_arrival {
 	u32 load;
 	enum ehs_state state;
 	enum ehs_reason reason;
-	u32 processors;
 	bool full;
-	bool exact;
+	u32 walk;
 };
 
 /**
