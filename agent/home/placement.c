@@ -199,6 +199,8 @@ static void placement_on_refusal(struct placement *p, int status, const json_t *
 	placement_refused(p, reason, text);
 }
 
+static void placement_reserve(struct placement *p);
+
 void placement_answered(struct placement *p, int status, const json_t *reply)
 {
 	const char *token = json_string_value(json_object_get(reply, "token"));
@@ -225,6 +227,9 @@ void placement_answered(struct placement *p, int status, const json_t *reply)
 			record_step(p, "sees the files of this node (view home)");
 		placement_go(p, token,
 			     lease > 0 && lease < 60000 ? lease : p->agent->config->lease);
+	} else if (status == 404 && p->with_job && p->to && p->to->protocol < VERSIONS_START) {
+		/* It has become an earlier version, as its hello said only then. */
+		placement_reserve(p);
 	} else {
 		placement_on_refusal(p, status, reply);
 	}
@@ -277,7 +282,8 @@ static void placement_reserve(struct placement *p)
 	record_time(p, TIMING_SENT);
 	p->timing.us[TIMING_ANSWERED] = 0; /* that was another node's */
 	record_hold(p);
-	if (p->send && p->to->protocol >= VERSIONS_START)
+	p->with_job = p->send && p->to->protocol >= VERSIONS_START;
+	if (p->with_job)
 		err = p->send(p->ctx, p, p->to, body);
 	else
 		err = link_request(p->to, "/v1/reserve", body, placement_time_left(p),

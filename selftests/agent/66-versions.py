@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Two nodes, one of this version and one of the previous one: tasks go both ways, and go on while each node becomes the
-other version; where the previous one has no credits for free processors, thresholds decide. EHS_SEED=N repeats a run; `make check-upgrade` does it with eight."""
+other version; where the previous one has no credits for free processors, thresholds decide. EHS_SEED=N repeats a run; `make
+check-upgrade` does it with eight."""
 
-import hashlib, os, random, struct, sys, tempfile
+import hashlib, os, random, signal, struct, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2, users
 from cluster import FRAME, frame, read_exactly
@@ -11,7 +12,7 @@ from ktap import done, ok, skip
 from mixed import NEW, OLD, PIPE, Echo, Mixed
 from netns import address
 from seed import new_seed
-from wait import until
+from wait import WAIT, until
 
 seed = new_seed()
 dice = random.Random(seed)
@@ -132,4 +133,21 @@ for i, which in enumerate((OLD, NEW)):
 ok("the previous version leads", c.all_up(range(2)), logs())
 for i in range(2):
     by_thresholds(i)
+
+# What a node spoke before it ended says nothing of what it speaks now. Home stands still, so that it asks before it hears.
+c.change(0, NEW)
+c.change(1, NEW)
+ok("both are the new version", c.all_up(range(2)) and c.run(0, "exec", c.code(1), "--", "/bin/true")[0] == 0, logs())
+home = c.agents[0]
+c.end(1)
+home.send_signal(signal.SIGSTOP)
+c.which[1] = OLD
+c.launch(1)
+c.start(1)
+p = c.ctl(0, "exec", c.code(1), "--", "/bin/echo", "there")
+until(lambda: "unix_stream" in open(f"/proc/{p.pid}/wchan").read() or p.poll() is not None)
+home.send_signal(signal.SIGCONT)
+out, err = p.communicate(timeout=WAIT)
+ok("the first task for a node that was taken back to the previous version runs there",
+   (p.returncode, out, err) == (0, b"there\n", b""), (p.returncode, out, err, logs()))
 done()
