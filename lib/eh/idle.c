@@ -32,8 +32,8 @@ struct eh_idle {
 	uint64_t reign; /* as the controller of level 1 */
 	uint64_t leader_reign; /* of the controller of level 1 over this node; 0: not known yet */
 	uint64_t told_offer, beat_at;
-	struct held *held; /* of the top, oldest first */
-	unsigned int nheld;
+	struct held *held; /* of the top; the first is answered first */
+	unsigned int nheld, may_hold;
 
 	/* of the step under way */
 	uint64_t now;
@@ -133,10 +133,15 @@ static void answer(struct eh_idle *i, const struct eh_idle_ask *ask, const struc
 
 static bool hold(struct eh_idle *i, const struct eh_idle_ask *ask)
 {
-	if (!ask->hold_ms || i->nheld >= i->options.held)
+	const uint64_t until = i->now + ask->hold_ms;
+	unsigned int at;
+
+	if (!ask->hold_ms || i->nheld >= i->may_hold)
 		return false;
-	i->held[i->nheld] = (struct held){ *ask, i->now + ask->hold_ms };
-	i->held[i->nheld++].ask.hold_ms = 0; /* it waits once */
+	for (at = i->nheld++; at && i->held[at - 1].until > until; at--)
+		i->held[at] = i->held[at - 1];
+	i->held[at] = (struct held){ *ask, until };
+	i->held[at].ask.hold_ms = 0; /* it waits once */
 	return true;
 }
 
@@ -202,7 +207,7 @@ static void held_drop(struct eh_idle *i, unsigned int at)
 		i->held[at] = i->held[at + 1];
 }
 
-/* The oldest get what there is now. One that comes back, for it was gone, does not wait again. */
+/* Those whose time ends first get what there is now. One that comes back, for it was gone, does not wait again. */
 static void held_serve(struct eh_idle *i)
 {
 	unsigned int most = i->nheld;
@@ -477,6 +482,7 @@ struct eh_idle *eh_idle_new(const struct eh_idle_options *options)
 	if (!i)
 		return NULL;
 	i->options = *options;
+	i->may_hold = options->held;
 	i->random = options->seed;
 	i->parent = NO_NODE;
 	i->version = options->life << 20; /* greater than those of an earlier life */
@@ -503,6 +509,11 @@ unsigned int eh_idle_own(const struct eh_idle *i, unsigned int tier)
 unsigned int eh_idle_credits(const struct eh_idle *i, unsigned int tier)
 {
 	return i->rank ? eh_pool_count(i->leads[1].pool, tier) : 0;
+}
+
+void eh_idle_hold(struct eh_idle *i, unsigned int held)
+{
+	i->may_hold = held < i->options.held ? held : i->options.held;
 }
 
 unsigned int eh_idle_held(const struct eh_idle *i)

@@ -99,6 +99,8 @@ bool eh_idle_accept(struct eh_idle *idle, const struct eh_credit *credit, uint64
 unsigned int eh_idle_own(const struct eh_idle *idle, unsigned int tier);
 /** Credits of a tier that the controller of level 1 on this node could let be taken now. */
 unsigned int eh_idle_credits(const struct eh_idle *idle, unsigned int tier);
+/** So many may wait at the top from now on, at most `held` of the options; those that wait stay. */
+void eh_idle_hold(struct eh_idle *idle, unsigned int held);
 /** Asks that wait here. */
 unsigned int eh_idle_held(const struct eh_idle *idle);
 /** When the first of them is answered at the latest, by a tick; UINT64_MAX: none waits. */

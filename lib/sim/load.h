@@ -56,7 +56,8 @@ struct eh_load_options {
 	bool queue; /**< one task a processor, others wait; else nodes share processors evenly */
 	uint64_t length; /**< threshold length, in thousandths of a task */
 	/** EH_LOAD_IDLE, if there is no free processor: how long an exec waits at home for one
-	 *  before it goes where a task runs already, or thresholds are asked; 0: it does not. */
+	 *  before it goes where a task runs already, or thresholds are asked, as a part of what
+	 *  it will compute; 0: it does not. */
 	double hold;
 	uint64_t tasks; /**< arrivals; the first tenth is not measured */
 	uint64_t seed;

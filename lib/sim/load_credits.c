@@ -182,8 +182,8 @@ static void deliver(struct eh_load *load)
 
 void load_credits_want(struct eh_load *load, uint32_t task)
 {
-	const double hold = load->options->hold * CREDITS_TICKS;
 	struct load_task *t = &load->tasks[task];
+	const double hold = load->options->hold * t->service * CREDITS_TICKS;
 
 	t->asked = 0;
 	load_list_add(load, &load->credits->waits[t->home], task);

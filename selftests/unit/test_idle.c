@@ -98,6 +98,37 @@ static void test_held(void **state)
 	}
 }
 
+/* Of those that wait, that whose time ends first gets the first processor; or has waited, when it ends. */
+static void test_held_order(void **state)
+{
+	uint64_t longest, shortest, middle, late;
+
+	world_begin(2, 2, 1);
+	for (uint32_t i = 0; i < size; i++)
+		set_tasks(i, 1);
+	run(50);
+	longest = want(1, 60000);
+	run(now + 50);
+	middle = want(2, 30000);
+	shortest = want(3, 20000);
+	run(now + 50);
+	assert_int_equal(eh_idle_held(nodes[0].idle), 3);
+	set_tasks(size - 1, 0);
+	run(now + 50);
+	assert_true(answers[shortest] == 1 && found[shortest] && answer_of[shortest].tier == 0);
+	use(shortest);
+	run(now + 31000);
+	assert_true(answers[middle] == 1 && found[middle] && answer_of[middle].tier == 1);
+	assert_int_equal(answers[longest], 0);
+	/* fewer may wait from now on: those that do stay */
+	eh_idle_hold(nodes[0].idle, 1);
+	late = want(2, 20000);
+	run(now + 50);
+	assert_true(answers[late] == 1 && answer_of[late].tier == 1);
+	assert_int_equal(eh_idle_held(nodes[0].idle), 1);
+	world_end();
+}
+
 /* One that nobody uses is there again: at once if it is returned, else after the lease. */
 static void test_lease(void **state)
 {
@@ -344,15 +375,11 @@ static void test_clock_set_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_near),
-		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_lease),
-		cmocka_unit_test(test_death_of_controller),
-		cmocka_unit_test(test_storm),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_clock_set_back),
-		cmocka_unit_test(test_tasks_of_load),
+		cmocka_unit_test(test_order),	       cmocka_unit_test(test_near),
+		cmocka_unit_test(test_held),	       cmocka_unit_test(test_held_order),
+		cmocka_unit_test(test_lease),	       cmocka_unit_test(test_death_of_controller),
+		cmocka_unit_test(test_storm),	       cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_clock_set_back), cmocka_unit_test(test_tasks_of_load),
 	};
 
 	random_begin();

@@ -150,8 +150,9 @@ static const struct option_row table[] = {
 	{ "hot", OPTION_COUNT, AT(load.hot), "K", .count = { 1, 1u << EH_LOAD_BITS_MAX },
 	  .help = "with --load: all tasks arrive at K nodes, far apart; at all" },
 	{ "hold", OPTION_REAL, AT(load.load.hold), "H", .real = { 0, 1e6 },
-	  .help = "with --policy idle: how long an exec waits for a free\n"
-		  "processor, at most one for eight processors; 0.2" },
+	  .help = "with --policy idle: for which part of its service time an\n"
+		  "exec waits for a free processor, at most one for eight\n"
+		  "processors; 0.2" },
 	{ "decisions", OPTION_FLAG, AT(decisions),
 	  .help = "print each placement too, with its path" },
 	{ "plot", OPTION_TEXT, AT(plot), "FILE.svg",
