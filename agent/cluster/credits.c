@@ -31,6 +31,8 @@
 #define CREDITS_SEEN_MS 50
 #define CREDITS_SAMPLED_MS 300
 #define CREDITS_STAYS_MAX 64
+/* Asks that may wait at the top: one for so many processors (docs/hierarchy.md). */
+#define CREDITS_HELD_PART 8
 #define CREDITS_NONE (UINT32_MAX / 4) /* of tasks: more than any node takes */
 
 /* An exec here that waits for an answer. */
@@ -38,6 +40,7 @@ struct credits_want {
 	struct credits_want *next;
 	struct agent *agent;
 	uint64_t id;
+	unsigned int hold_ms;
 	struct event *limit;
 	credits_fn done;
 	void *ctx;
@@ -49,6 +52,7 @@ struct credits {
 	uint64_t stays[CREDITS_STAYS_MAX]; /* when they are certainly in the load */
 	size_t nstays;
 	unsigned int told; /* tasks, last */
+	struct event *held; /* an ask has waited here for its time */
 };
 
 /* A message that was sent; an ask is for this exec of `home`. */
@@ -99,10 +103,10 @@ static void credits_want_free(struct credits_want *w)
 }
 
 /* Ends the want with this id. False: there is none. */
-static bool credits_answered(struct agent *agent, uint64_t id, const struct eh_credit *credit)
+static bool credits_end(struct agent *agent, uint64_t id, struct peer *to,
+			const struct eh_credit *credit)
 {
 	struct credits_want **at, *w;
-	struct peer *to = NULL;
 
 	for (at = &agent->credits->wants; (w = *at); at = &w->next)
 		if (w->id == id)
@@ -110,11 +114,16 @@ static bool credits_answered(struct agent *agent, uint64_t id, const struct eh_c
 	if (!w)
 		return false;
 	*at = w->next;
-	if (credit)
-		to = peers_by_code(agent, (struct eh_code){ 0, credit->node });
 	w->done(w->ctx, to, credit);
 	credits_want_free(w);
 	return true;
+}
+
+static bool credits_answered(struct agent *agent, uint64_t id, const struct eh_credit *credit)
+{
+	return credits_end(
+		agent, id,
+		credit ? peers_by_code(agent, (struct eh_code){ 0, credit->node }) : NULL, credit);
 }
 
 static void credits_on_limit(evutil_socket_t fd, short what, void *arg)
@@ -266,6 +275,29 @@ static void credits_do(struct agent *agent, struct credits_updates *list,
 	}
 }
 
+static void credits_on_held(evutil_socket_t fd, short what, void *arg)
+{
+	credits_step(arg, &(struct eh_idle_event){ .type = EH_IDLE_TICK }, NULL);
+}
+
+/* Asks that wait here do not wait for the next heartbeat as well. */
+static void credits_wait(struct agent *agent)
+{
+	uint64_t until, now = clock_ms(), ms;
+	struct timeval limit;
+
+	if (!agent->credits)
+		return;
+	until = eh_idle_held_until(agent->credits->idle);
+	if (until == UINT64_MAX) {
+		evtimer_del(agent->credits->held);
+		return;
+	}
+	ms = until > now ? until - now : 0;
+	limit = (struct timeval){ (time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000) };
+	evtimer_add(agent->credits->held, &limit);
+}
+
 static int credits_step(struct agent *agent, const struct eh_idle_event *event,
 			struct credits_incoming *in)
 {
@@ -278,6 +310,7 @@ static int credits_step(struct agent *agent, const struct eh_idle_event *event,
 	if (err == -ENOMEM && log_allowed(&credits_log))
 		log_error("out of memory: this node takes no credits of others");
 	credits_do(agent, &list, in);
+	credits_wait(agent);
 	return err;
 }
 
@@ -295,8 +328,24 @@ void credits_gone(struct peer *peer)
 		     NULL);
 }
 
+/* Processors of all hosts that are up, if they are as this one. */
+static uint64_t credits_processors(struct agent *agent)
+{
+	uint64_t hosts = 1;
+
+	for (struct peer *p = peers_next(agent, NULL); p; p = peers_next(agent, p))
+		hosts += !p->self && peer_is_up(p);
+	return hosts * node_processors(agent);
+}
+
 void credits_tick(struct agent *agent)
 {
+	const uint64_t held = credits_processors(agent) / CREDITS_HELD_PART;
+
+	if (!agent->credits)
+		return;
+	eh_idle_hold(agent->credits->idle,
+		     held < EH_IDLE_HELD_MAX ? (unsigned int)held + !held : EH_IDLE_HELD_MAX);
 	credits_step(agent, &(struct eh_idle_event){ .type = EH_IDLE_TICK }, NULL);
 }
 
@@ -317,6 +366,25 @@ static unsigned int credits_tasks(struct agent *agent)
 	return tasks < CREDITS_NONE ? (unsigned int)tasks : CREDITS_NONE;
 }
 
+bool credits_has_room(struct agent *agent)
+{
+	return agent->credits && credits_tasks(agent) < node_processors(agent);
+}
+
+/* A processor here has become free: the oldest that may wait for one takes it. */
+static void credits_go_home(struct agent *agent)
+{
+	struct credits_want *oldest;
+
+	do {
+		oldest = NULL;
+		for (struct credits_want *w = agent->credits->wants; w; w = w->next)
+			if (w->hold_ms)
+				oldest = w;
+	} while (oldest && credits_has_room(agent) &&
+		 credits_end(agent, oldest->id, peers_self(agent), NULL) && agent->credits);
+}
+
 void credits_touch(struct agent *agent)
 {
 	bool closed;
@@ -324,17 +392,13 @@ void credits_touch(struct agent *agent)
 
 	if (!agent->credits)
 		return;
+	credits_go_home(agent);
 	closed = agent->draining || node_guests(agent) >= agent->config->guests;
 	tasks = closed ? CREDITS_NONE : credits_tasks(agent);
 	if (tasks == agent->credits->told)
 		return;
 	agent->credits->told = tasks;
 	credits_step(agent, &(struct eh_idle_event){ .type = EH_IDLE_TASKS, .tasks = tasks }, NULL);
-}
-
-bool credits_has_room(struct agent *agent)
-{
-	return agent->credits && credits_tasks(agent) < node_processors(agent);
 }
 
 void credits_stays(struct agent *agent)
@@ -351,8 +415,8 @@ void credits_stays(struct agent *agent)
 
 /* ---- for placements ---- */
 
-void credits_want(struct agent *agent, const char *id, unsigned int time_ms, credits_fn done,
-		  void *ctx)
+void credits_want(struct agent *agent, const char *id, unsigned int time_ms, unsigned int hold_ms,
+		  credits_fn done, void *ctx)
 {
 	const struct timeval limit = { time_ms / 1000, time_ms % 1000 * 1000 };
 	struct credits_want *w = agent->credits ? calloc(1, sizeof(*w)) : NULL;
@@ -368,11 +432,13 @@ void credits_want(struct agent *agent, const char *id, unsigned int time_ms, cre
 	}
 	w->agent = agent;
 	w->id = report_id(id);
+	w->hold_ms = hold_ms;
 	w->done = done;
 	w->ctx = ctx;
 	w->next = agent->credits->wants;
 	agent->credits->wants = w;
-	credits_step(agent, &(struct eh_idle_event){ .type = EH_IDLE_WANT, .want = { w->id, 0 } },
+	credits_step(agent,
+		     &(struct eh_idle_event){ .type = EH_IDLE_WANT, .want = { w->id, hold_ms } },
 		     NULL);
 }
 
@@ -455,6 +521,7 @@ int credits_init(struct agent *agent)
 		.heartbeat_ms = config->heartbeat,
 		/* a node that has a credit asks for a place before the time limit, or returns it */
 		.lease_ms = config->heartbeat + config->time_limit,
+		.held = EH_IDLE_HELD_MAX,
 	};
 	struct credits *c;
 
@@ -467,12 +534,18 @@ int credits_init(struct agent *agent)
 		options.seed = clock_us();
 	c->told = UINT32_MAX;
 	c->idle = eh_idle_new(&options);
-	if (!c->idle) {
-		free(c);
-		return -ENOMEM;
-	}
+	c->held = evtimer_new(agent->base, credits_on_held, agent);
+	if (!c->idle || !c->held)
+		goto free;
 	agent->credits = c;
 	return 0;
+free:
+	if (c->held)
+		event_free(c->held);
+	if (c->idle)
+		eh_idle_free(c->idle);
+	free(c);
+	return -ENOMEM;
 }
 
 void credits_exit(struct agent *agent)
@@ -487,6 +560,7 @@ void credits_exit(struct agent *agent)
 		credits_want_free(w);
 	}
 	agent->credits = NULL;
+	event_free(c->held);
 	eh_idle_free(c->idle);
 	free(c);
 }

@@ -157,7 +157,10 @@ static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *c
 	struct placement *p = ctx;
 	const bool open = p->phase == PLACEMENT_OPEN;
 
-	if (open && to && !seek_avoids(p, to)) {
+	if (open && to && !credit) {
+		record_step(p, "it has waited for a processor of this node");
+		placement_stay(p, EHS_REASON_NOT_SENDER, SEEK_FREE);
+	} else if (open && to && !seek_avoids(p, to)) {
 		if (credit->tier)
 			record_step(p, SEEK_BUSY, peer_host(to), credit->tier,
 				    credit->tier > 1 ? "s" : "");
@@ -188,12 +191,26 @@ static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *c
 	record_release(p);
 }
 
+/*
+ * A fifth of what it is expected to take, as the simulation has it (docs/hierarchy.md), and of its
+ * time limit what leaves room for the rest. Where nothing is known nobody waits: that would cost a
+ * short task more than it gains.
+ */
+static unsigned int seek_hold_ms(const struct placement *p)
+{
+	const unsigned int most = placement_time_left(p) / 4;
+	const uint64_t ms = p->is_expected ? p->expected.time_us / 5000 : 0;
+
+	return p->leaves ? 0 : ms < most ? (unsigned int)ms : most;
+}
+
 static void seek_credit(struct placement *p)
 {
 	p->ncredits++;
 	record_hold(p);
 	/* the rest is for the thresholds, if no answer comes */
-	credits_want(p->agent, p->id, (placement_time_left(p) + 1) / 2, seek_on_credit, p);
+	credits_want(p->agent, p->id, (placement_time_left(p) + 1) / 2, seek_hold_ms(p),
+		     seek_on_credit, p);
 }
 
 static void seek_other(struct placement *p)

@@ -69,14 +69,15 @@ def fill(home, n):
     return [where(start(home)) for _ in range(n)]
 
 
-def fills(home, among):
-    """Whether as many tasks as there are nodes go to one each, without an ask of thresholds; waits until credits are there."""
+def fills(home, among, stay=False):
+    """Whether as many tasks as there are nodes go to one each, without an ask of thresholds; waits until credits are there.
+    stay: they do not end then."""
     ran = []
 
     def once():
         ran[:] = fill(home, len(among))
         good = sorted(ran, key=str) == sorted(among)
-        if not end_all():
+        if not (good and stay) and not end_all():
             raise RuntimeError("tasks do not end")
         return good
     good = until(once)
@@ -157,6 +158,37 @@ for k in range(3):
     ok("six for each node at once from one home: no node has more than eight", None not in ran and len(set(ran)) == 7 and
        max(counts(ran).values()) <= 8, counts(ran))
     ok("all end", end_all(), loads(NODES))
+
+# ---- a program that is known waits for a processor, for a fifth of its time ----
+
+KNOWN = "sleep", "7"
+known = [subprocess.Popen(c.words(home, EHCTL, "exec", "--auto", "--", *KNOWN)) for _ in range(4)]
+ok("a program has run four times", [p.wait(WAIT) for p in known] == [0] * 4 and quiet())
+
+
+def waits_for(which):
+    """With a task on each node: what why says of a known program, where the task of `which` ends while it is placed."""
+    good, ran = fills(home, NODES, stay=True)
+    p = subprocess.Popen(c.words(home, EHCTL, "exec", "--auto", "--", *KNOWN))
+    why = lambda: c.ask(home, {"command": "why", "id": str(p.pid)})
+    asked = until(lambda: any("expected: " in s["what"] for s in why().get("steps", [])))
+    if which is not None:
+        tasks[ran.index(which)].stdin.close()
+    said = until(lambda: (w := why())["reason"] != "none" and w)
+    p.kill()
+    p.wait(WAIT)
+    return good and asked, said, end_all()
+
+
+good, said, over = waits_for(3)
+ok("a processor elsewhere becomes free: it goes there", good and over and said["executor"] == c.code(3) and
+   any("a processor is free" in s["what"] for s in said["steps"]), said)
+good, said, over = waits_for(home)
+ok("one at home: it stays", good and over and said["reason"] == "not-sender" and
+   any("has waited for a processor of this node" in s["what"] for s in said["steps"]), said)
+good, said, over = waits_for(None)
+ok("none: after that time it goes where the fewest are", good and over and
+   any("none has less than 1 task" in s["what"] for s in said["steps"]), said)
 
 # ---- a draining node gives none ----
 
