@@ -31,8 +31,6 @@
 #define CREDITS_SEEN_MS 50
 #define CREDITS_SAMPLED_MS 300
 #define CREDITS_STAYS_MAX 64
-/* Asks that may wait at the top: one for so many processors (docs/hierarchy.md). */
-#define CREDITS_HELD_PART 8
 #define CREDITS_NONE (UINT32_MAX / 4) /* of tasks: more than any node takes */
 
 /* An exec here that waits for an answer. */
@@ -328,24 +326,10 @@ void credits_gone(struct peer *peer)
 		     NULL);
 }
 
-/* Processors of all hosts that are up, if they are as this one. */
-static uint64_t credits_processors(struct agent *agent)
+void credits_tick(struct agent *agent, uint64_t capacity)
 {
-	uint64_t hosts = 1;
-
-	for (struct peer *p = peers_next(agent, NULL); p; p = peers_next(agent, p))
-		hosts += !p->self && peer_is_up(p);
-	return hosts * node_processors(agent);
-}
-
-void credits_tick(struct agent *agent)
-{
-	const uint64_t held = credits_processors(agent) / CREDITS_HELD_PART;
-
-	if (!agent->credits)
-		return;
-	eh_idle_hold(agent->credits->idle,
-		     held < EH_IDLE_HELD_MAX ? (unsigned int)held + !held : EH_IDLE_HELD_MAX);
+	if (agent->credits)
+		eh_idle_hold(agent->credits->idle, (capacity + 999) / 1000);
 	credits_step(agent, &(struct eh_idle_event){ .type = EH_IDLE_TICK }, NULL);
 }
 
@@ -376,13 +360,15 @@ static void credits_go_home(struct agent *agent)
 {
 	struct credits_want *oldest;
 
-	do {
+	while (credits_has_room(agent)) {
 		oldest = NULL;
 		for (struct credits_want *w = agent->credits->wants; w; w = w->next)
 			if (w->hold_ms)
 				oldest = w;
-	} while (oldest && credits_has_room(agent) &&
-		 credits_end(agent, oldest->id, peers_self(agent), NULL) && agent->credits);
+		if (!oldest)
+			return;
+		credits_end(agent, oldest->id, peers_self(agent), NULL);
+	}
 }
 
 void credits_touch(struct agent *agent)
@@ -521,7 +507,6 @@ int credits_init(struct agent *agent)
 		.heartbeat_ms = config->heartbeat,
 		/* a node that has a credit asks for a place before the time limit, or returns it */
 		.lease_ms = config->heartbeat + config->time_limit,
-		.held = EH_IDLE_HELD_MAX,
 	};
 	struct credits *c;
 

@@ -30,8 +30,9 @@ void credits_role(struct agent *agent, unsigned int rank, uint32_t parent);
 void credits_gone(struct peer *peer);
 /** For hierarchy.c: the load of this node may have changed. */
 void credits_touch(struct agent *agent);
-/** For hierarchy.c: called eight times a heartbeat. */
-void credits_tick(struct agent *agent);
+/** For hierarchy.c: called eight times a heartbeat, with the capacity of all nodes where this one is the top;
+ *  else 0. */
+void credits_tick(struct agent *agent, uint64_t capacity);
 
 /** Whether the policy is `idle`. */
 bool credits_on(const struct agent *agent);

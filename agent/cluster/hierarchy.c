@@ -389,6 +389,16 @@ static void hierarchy_on_soon(evutil_socket_t fd, short what, void *arg)
 	hierarchy_touch_now(agent);
 }
 
+/* Of all nodes; 0: this one is not the top. */
+static uint64_t hierarchy_capacity(struct agent *agent)
+{
+	struct eh_sums sums;
+
+	return eh_member_sums(hierarchy_member(agent), agent->config->topology.l, &sums)
+		       ? 0
+		       : sums.capacity;
+}
+
 static void hierarchy_on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
@@ -397,7 +407,7 @@ static void hierarchy_on_tick(evutil_socket_t fd, short what, void *arg)
 	hierarchy_touch_now(agent);
 	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_TICK });
 	agent->hierarchy->ops->tick(agent);
-	credits_tick(agent);
+	credits_tick(agent, hierarchy_capacity(agent));
 	while ((p = *at)) {
 		if (clock_ms() < p->until) {
 			at = &p->next;

@@ -9,6 +9,7 @@
 #include "rule.h"
 
 #define NO_NODE UINT32_MAX
+#define HELD_PART 8 /* processors for one that waits: docs/hierarchy.md */
 
 struct held {
 	struct eh_idle_ask ask;
@@ -207,7 +208,7 @@ static void held_drop(struct eh_idle *i, unsigned int at)
 		i->held[at] = i->held[at + 1];
 }
 
-/* Those whose time ends first get what there is now. One that comes back, for it was gone, does not wait again. */
+/* Those whose time ends first get what there is now. One that comes back, for it was gone, waits for what is left. */
 static void held_serve(struct eh_idle *i)
 {
 	unsigned int most = i->nheld;
@@ -348,7 +349,7 @@ static int begin_leading(struct eh_idle *i)
 	if (!i->leads[level].pool)
 		return -ENOMEM;
 	if (level == top(i)) {
-		i->held = calloc(i->options.held + 1, sizeof(*i->held));
+		i->held = calloc(EH_IDLE_HELD_MAX, sizeof(*i->held));
 		if (!i->held) {
 			eh_pool_free(i->leads[level].pool);
 			return -ENOMEM;
@@ -476,13 +477,12 @@ struct eh_idle *eh_idle_new(const struct eh_idle_options *options)
 
 	if (!t->n || !t->l || t->n > EH_N_MAX || t->l > EH_LEVELS_MAX ||
 	    t->n * t->l > EH_BITS_MAX || options->self >> t->n * t->l || !options->processors ||
-	    !options->heartbeat_ms || options->held > EH_IDLE_HELD_MAX)
+	    !options->heartbeat_ms)
 		return NULL;
 	i = calloc(1, sizeof(*i));
 	if (!i)
 		return NULL;
 	i->options = *options;
-	i->may_hold = options->held;
 	i->random = options->seed;
 	i->parent = NO_NODE;
 	i->version = options->life << 20; /* greater than those of an earlier life */
@@ -511,9 +511,11 @@ unsigned int eh_idle_credits(const struct eh_idle *i, unsigned int tier)
 	return i->rank ? eh_pool_count(i->leads[1].pool, tier) : 0;
 }
 
-void eh_idle_hold(struct eh_idle *i, unsigned int held)
+void eh_idle_hold(struct eh_idle *i, uint64_t processors)
 {
-	i->may_hold = held < i->options.held ? held : i->options.held;
+	const uint64_t most = processors / HELD_PART;
+
+	i->may_hold = most >= EH_IDLE_HELD_MAX ? EH_IDLE_HELD_MAX : most ? most : processors > 0;
 }
 
 unsigned int eh_idle_held(const struct eh_idle *i)
@@ -533,6 +535,6 @@ size_t eh_idle_bytes(const struct eh_idle *i)
 	if (i->leads)
 		bytes += (top(i) + 1) * sizeof(*i->leads);
 	if (i->held)
-		bytes += (i->options.held + 1) * sizeof(*i->held);
+		bytes += EH_IDLE_HELD_MAX * sizeof(*i->held);
 	return bytes + i->rank * eh_pool_bytes(i->options.topology.n);
 }

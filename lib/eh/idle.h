@@ -39,7 +39,6 @@ struct eh_idle_options {
 	/** all is told again; a node that is silent for three has no credits */
 	uint32_t heartbeat_ms;
 	uint32_t lease_ms; /**< a credit that was taken must be used within it */
-	unsigned int held; /**< asks that may wait at the top, at most EH_IDLE_HELD_MAX */
 	uint64_t seed;
 };
 
@@ -99,8 +98,9 @@ bool eh_idle_accept(struct eh_idle *idle, const struct eh_credit *credit, uint64
 unsigned int eh_idle_own(const struct eh_idle *idle, unsigned int tier);
 /** Credits of a tier that the controller of level 1 on this node could let be taken now. */
 unsigned int eh_idle_credits(const struct eh_idle *idle, unsigned int tier);
-/** So many may wait at the top from now on, at most `held` of the options; those that wait stay. */
-void eh_idle_hold(struct eh_idle *idle, unsigned int held);
+/** How many processors there are below the top: one ask may wait there for each eight, at least one; none for 0. At first
+ *  there are none; those that wait stay. */
+void eh_idle_hold(struct eh_idle *idle, uint64_t processors);
 /** Asks that wait here. */
 unsigned int eh_idle_held(const struct eh_idle *idle);
 /** When the first of them is answered at the latest, by a tick; UINT64_MAX: none waits. */

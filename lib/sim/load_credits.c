@@ -285,7 +285,6 @@ static void set_role(struct eh_load *load, uint32_t node)
 int load_credits_init(struct eh_load *load, load_credits_fn answered)
 {
 	const struct eh_load_options *o = load->options;
-	uint64_t most = (uint64_t)load->size * o->processors / LOAD_CREDITS_PART;
 	struct eh_idle_options options = { .topology = o->topology,
 					   .life = 1,
 					   .processors = o->processors,
@@ -299,8 +298,6 @@ int load_credits_init(struct eh_load *load, load_credits_fn answered)
 	load->credits = c;
 	c->answered = answered;
 	c->now.each = c->late.each = sizeof(struct credits_parcel);
-	most = most < EH_IDLE_HELD_MAX ? most + !most : EH_IDLE_HELD_MAX;
-	options.held = o->hold > 0 ? (unsigned int)most : 0;
 	c->members = calloc(load->size, sizeof(c->members[0]));
 	c->waits = malloc(load->size * sizeof(c->waits[0]));
 	c->messages = calloc(load->size, sizeof(c->messages[0]));
@@ -314,6 +311,9 @@ int load_credits_init(struct eh_load *load, load_credits_fn answered)
 			return -ENOMEM;
 		c->waits[i].first = LOAD_NONE;
 	}
+	/* the top */
+	if (o->hold > 0)
+		eh_idle_hold(c->members[0], (uint64_t)load->size * o->processors);
 	/* a leader is there before those that it leads */
 	for (uint32_t i = 0; i < load->size && !load->no_memory; i++) {
 		set_role(load, i);

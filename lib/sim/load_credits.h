@@ -12,9 +12,6 @@
 
 #include "eh/credit.h"
 
-/** At most one exec waits for this many processors of the whole tree (docs/hierarchy.md says why). */
-#define LOAD_CREDITS_PART 8
-
 /** What an exec that has asked gets; NULL: there is no credit. */
 typedef void (*load_credits_fn)(struct eh_load *load, uint32_t task,
 				const struct eh_credit *credit);

@@ -208,15 +208,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						 .processors = 1 + input_byte(&in) % 40,
 						 .heartbeat_ms = 800,
 						 .lease_ms = 1500,
-						 .held = input_byte(&in) & 15,
 						 .seed = 1 };
 	struct eh_idle *idle = eh_idle_new(&options);
 	struct play p = { .now = 1 };
+	unsigned int held;
 
 	must(idle);
+	held = input_byte(&in) & 15;
+	eh_idle_hold(idle, 8 * held);
 	while (in.left) {
 		step(idle, &in, &p);
-		must(eh_idle_held(idle) <= options.held);
+		must(eh_idle_held(idle) <= held);
 		for (unsigned int t = 0; t < EH_TIERS; t++)
 			must(eh_idle_own(idle, t) <= EH_CREDITS);
 	}

@@ -152,11 +152,11 @@ static inline void start(uint32_t i)
 				     .processors = processors,
 				     .heartbeat_ms = HEARTBEAT,
 				     .lease_ms = LEASE,
-				     .held = 8,
 				     .seed = random_64() };
 
 	nodes[i].idle = eh_idle_new(&o);
 	assert_non_null(nodes[i].idle);
+	eh_idle_hold(nodes[i].idle, 64); /* eight */
 	nodes[i].tasks = nodes[i].naccepted = 0;
 	nodes[i].rank = 99;
 }

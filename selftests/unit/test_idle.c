@@ -121,7 +121,7 @@ static void test_held_order(void **state)
 	assert_true(answers[middle] == 1 && found[middle] && answer_of[middle].tier == 1);
 	assert_int_equal(answers[longest], 0);
 	/* fewer may wait from now on: those that do stay */
-	eh_idle_hold(nodes[0].idle, 1);
+	eh_idle_hold(nodes[0].idle, 15);
 	late = want(2, 20000);
 	run(now + 50);
 	assert_true(answers[late] == 1 && answer_of[late].tier == 1);
