@@ -336,7 +336,7 @@ void credits_tick(struct agent *agent, uint64_t capacity)
 /* ---- own processors ---- */
 
 /* Tasks here: what the load says, and those that it does not have yet. */
-static unsigned int credits_tasks(struct agent *agent)
+unsigned int credits_tasks(struct agent *agent)
 {
 	struct credits *c = agent->credits;
 	uint64_t tasks = eh_credit_tasks(node_load(agent)), now = clock_ms();

@@ -38,6 +38,8 @@ void credits_tick(struct agent *agent, uint64_t capacity);
 bool credits_on(const struct agent *agent);
 /** Whether a processor of this node is free. */
 bool credits_has_room(struct agent *agent);
+/** Tasks that this node has, those that are about to start included. */
+unsigned int credits_tasks(struct agent *agent);
 /** A task has been decided to run here: it counts until the load has it. */
 void credits_stays(struct agent *agent);
 

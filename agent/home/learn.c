@@ -17,11 +17,13 @@
 #include "base/keep.h"
 #include "base/log.h"
 #include "base/user.h"
+#include "cluster/credits.h"
 #include "cost/key.h"
 #include "cost/table.h"
 #include "cost/text.h"
 #include "home/record.h"
 #include "net/peer.h"
+#include "node/node.h"
 
 #define LEARN_FILE "costs"
 #define LEARN_SAVE_S 300
@@ -37,6 +39,7 @@ struct learn_task {
 	int pidfd;
 	uid_t uid;
 	uint64_t key, began_us;
+	bool alone; /* a processor was free for it */
 };
 
 struct learn {
@@ -111,13 +114,21 @@ static void learn_task_free(struct learn_task *t)
 	free(t);
 }
 
+/* Whether each task here has a processor, as far as this node counts them. */
+static bool learn_alone(struct agent *agent)
+{
+	return credits_on(agent) && credits_tasks(agent) <= node_processors(agent);
+}
+
 /* How it ended is for its parent alone, and so is what it used. */
 static void learn_on_end(evutil_socket_t fd, short what, void *arg)
 {
 	struct learn_task *t = arg;
+	const struct cost_run run = { .time_us = clock_us() - t->began_us };
 
-	learn_ran(t->agent, t->uid, t->key, COST_HERE,
-		  &(struct cost_run){ .time_us = clock_us() - t->began_us });
+	learn_ran(t->agent, t->uid, t->key, COST_HERE, &run);
+	if (t->alone && learn_alone(t->agent))
+		learn_ran(t->agent, t->uid, t->key, COST_ALONE, &run);
 	learn_task_free(t);
 }
 
@@ -146,6 +157,7 @@ void learn_stays(struct placement *p)
 	t->uid = p->uid;
 	t->key = p->cost_key;
 	t->began_us = clock_us();
+	t->alone = learn_alone(p->agent);
 	t->pidfd = syscall(SYS_pidfd_open, p->pid, 0u);
 	if (t->pidfd < 0)
 		goto free_task;
@@ -179,16 +191,26 @@ void learn_started(struct placement *p)
 void learn_ended(struct placement *p, int status)
 {
 	const double cpu = p->cpu_user + p->cpu_system; /* its user says so: it may be anything */
+	const struct cost_run run = { .time_us = clock_us() - p->started_us,
+				      .used = p->used,
+				      .cpu_us = cpu < 1e9 ? cpu * 1e6 : 1e15,
+				      .memory_kib = p->memory / 1024,
+				      .bytes = p->bytes };
 
 	/* Not of one that was killed: it did not run as long as it would have. */
 	if (!p->started_us || !p->cost_key || !WIFEXITED(status))
 		return;
-	learn_ran(p->agent, p->uid, p->cost_key, COST_AWAY,
-		  &(struct cost_run){ .time_us = clock_us() - p->started_us,
-				      .used = p->used,
-				      .cpu_us = cpu < 1e9 ? cpu * 1e6 : 1e15,
-				      .memory_kib = p->memory / 1024,
-				      .bytes = p->bytes });
+	learn_ran(p->agent, p->uid, p->cost_key, COST_AWAY, &run);
+	if (p->by_credit && !p->credit.tier && p->agent->config->learn)
+		cost_compared(p->agent->learn->table, p->uid, p->cost_key, peer_host(p->to), &run,
+			      learn_now());
+}
+
+unsigned int learn_slowness(const struct placement *p, const struct peer *there)
+{
+	return p->learns && p->agent->config->learn ? cost_slowness(p->agent->learn->table, p->uid,
+								    peer_host(there), learn_now())
+						    : 0;
 }
 
 void learn_starved(struct placement *p)

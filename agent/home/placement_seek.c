@@ -16,10 +16,12 @@
 #include "eh/member.h"
 #include "eh/topology.h"
 #include "home/fit.h"
+#include "home/learn.h"
 #include "home/placement_inside.h"
 #include "home/record.h"
 #include "net/peer.h"
 #include "net/peers.h"
+#include "node/node.h"
 #include "wire/reason.h"
 
 #define SEEK_SIZE 1000 /* load of one task, in thousandths */
@@ -142,6 +144,7 @@ static bool seek_avoids(const struct placement *p, const struct peer *to)
 
 /* The node of the last credit does not take it: perhaps others came there first. */
 static void seek_other(struct placement *p);
+static void seek_credit(struct placement *p);
 
 /* A credit of this node's own. */
 static void seek_at_home(struct placement *p, const struct eh_credit *credit)
@@ -152,6 +155,54 @@ static void seek_at_home(struct placement *p, const struct eh_credit *credit)
 		seek_other(p);
 }
 
+/* For each 1000 that the task would take alone here: there, behind `tier` others; 0: it is no slower than here. */
+static uint64_t seek_slower(const struct placement *p, const struct peer *to, unsigned int tier)
+{
+	const unsigned int slow = p->leaves || to->self ? 0 : learn_slowness(p, to);
+
+	if (slow < EH_IDLE_SLOW ||
+	    !eh_idle_is_slower(slow, tier, credits_tasks(p->agent), node_processors(p->agent)))
+		return 0;
+	return (uint64_t)slow * (tier + 1);
+}
+
+static bool seek_is_slower(struct placement *p, const struct peer *to,
+			   const struct eh_credit *credit)
+{
+	const uint64_t there = seek_slower(p, to, credit->tier);
+
+	if (there)
+		record_step(
+			p,
+			"a credit of %s: there %.2f times as long as alone here, by earlier tasks",
+			peer_host(to), (double)there / 1e3);
+	return there;
+}
+
+/* Whether no node is faster even if it is free. At most 16 are known, so this ends soon. */
+static bool seek_all_slower(const struct placement *p)
+{
+	bool any = false;
+
+	for (struct peer *to = peers_next(p->agent, NULL); to; to = peers_next(p->agent, to)) {
+		if (to->self || !peer_is_up(to))
+			continue;
+		if (!seek_slower(p, to, 0))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* Another node may not be slower. */
+static void seek_faster(struct placement *p)
+{
+	if (p->ncredits < EH_IDLE_WANTS)
+		seek_credit(p);
+	else
+		placement_stay(p, REASON_SLOWER, NULL);
+}
+
 static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *credit)
 {
 	struct placement *p = ctx;
@@ -160,6 +211,9 @@ static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *c
 	if (open && to && !credit) {
 		record_step(p, "it has waited for a processor of this node");
 		placement_stay(p, EHS_REASON_NOT_SENDER, SEEK_FREE);
+	} else if (open && to && !seek_avoids(p, to) && seek_is_slower(p, to, credit)) {
+		credits_unused(p->agent, credit);
+		seek_faster(p);
 	} else if (open && to && !seek_avoids(p, to)) {
 		if (credit->tier)
 			record_step(p, SEEK_BUSY, peer_host(to), credit->tier,
@@ -237,6 +291,8 @@ void placement_seek(struct placement *p)
 	hierarchy_touch_now(p->agent);
 	if (!p->leaves && credits_has_room(p->agent))
 		placement_stay(p, EHS_REASON_NOT_SENDER, SEEK_FREE);
+	else if (seek_all_slower(p))
+		placement_stay(p, REASON_SLOWER, NULL);
 	else
 		seek_credit(p);
 }

@@ -12,7 +12,8 @@
 #define COST_FEW 3 /**< runs after which something is expected */
 #define COST_TRANSFERS 2 /**< a task whose time is below that of this many transfers is short */
 
-enum cost_place { COST_HERE, COST_AWAY, COST_PLACES };
+/** COST_ALONE: here, as long as a processor was there for it; such a run is one of COST_HERE, too. */
+enum cost_place { COST_HERE, COST_AWAY, COST_ALONE, COST_PLACES };
 
 /** One run. Times in microseconds, memory in KiB. */
 struct cost_run {

@@ -27,7 +27,7 @@ void cost_user_drop(struct cost_table *t, struct cost_user *u)
 	free(u);
 }
 
-static struct cost_user *cost_user_find(const struct cost_table *t, uint32_t uid)
+struct cost_user *cost_user_find(const struct cost_table *t, uint32_t uid)
 {
 	struct cost_user *u;
 

@@ -20,6 +20,8 @@ struct cost_value {
 };
 
 enum cost_what { COST_TIME, COST_CPU, COST_MEMORY, COST_BYTES, COST_WHATS };
+/* In the place of processor time, of transfers to a host: what runs took there, for each 1000 alone here. */
+#define COST_SLOW COST_CPU
 
 /* Runs at one place. */
 struct cost_runs {
@@ -43,7 +45,7 @@ struct cost_entry {
 
 struct cost_host {
 	uint64_t name; /* a hash; 0: unused */
-	struct cost_runs to;
+	struct cost_runs to; /* transfers; `used`: runs there that were compared */
 };
 
 struct cost_user {
@@ -68,6 +70,7 @@ struct cost_entry *cost_entry_get(struct cost_table *table, struct cost_user *us
 /** With all its programs. */
 void cost_user_drop(struct cost_table *table, struct cost_user *user);
 /** NULL: it is not there. */
+struct cost_user *cost_user_find(const struct cost_table *table, uint32_t uid);
 struct cost_entry *cost_entry_find(const struct cost_table *table, uint32_t uid, uint64_t key);
 
 #endif

@@ -9,6 +9,7 @@
 #define COST_WEIGHT 8u /* once there are eight runs, each is an eighth of the mean */
 #define COST_WEEK (7 * 86400)
 #define COST_OUTLIER 4 /* a transfer counts as this many others at most */
+#define COST_SLOW_MOST 100000 /* thousandths: a run that is compared counts as this at most */
 
 /* ---- figures ---- */
 
@@ -134,6 +135,53 @@ void cost_transferred(struct cost_table *t, uint32_t uid, const char *host, uint
 	cost_runs_add(&to->to, &(struct cost_run){ .time_us = value }, now);
 }
 
+/* Transfers to it; NULL: none is remembered. */
+static struct cost_runs *cost_host_find(struct cost_user *u, const char *host)
+{
+	const uint64_t name = cost_host_name(host);
+
+	for (struct cost_host *h = u->hosts; h < u->hosts + COST_HOSTS; h++)
+		if (h->name == name)
+			return &h->to;
+	return NULL;
+}
+
+void cost_compared(struct cost_table *t, uint32_t uid, uint64_t key, const char *host,
+		   const struct cost_run *run, int64_t now)
+{
+	struct cost_entry *e = cost_entry_find(t, uid, key);
+	const struct cost_runs *alone;
+	struct cost_runs *to;
+	uint64_t here;
+
+	if (!e || !run->used)
+		return;
+	alone = &e->at[COST_ALONE];
+	here = alone->of[COST_TIME].mean;
+	if (cost_left(alone->runs, alone->seen, now) < COST_FEW || !here || run->cpu_us < here / 4)
+		return;
+	to = cost_host_find(e->user, host);
+	if (!to)
+		return;
+	cost_runs_begin(to, now);
+	if (to->used < COST_RUNS)
+		to->used++;
+	cost_value_add(&to->of[COST_SLOW],
+		       run->time_us / here < COST_SLOW_MOST / 1000 ? run->time_us * 1000 / here
+								   : COST_SLOW_MOST,
+		       to->used);
+}
+
+unsigned int cost_slowness(const struct cost_table *t, uint32_t uid, const char *host, int64_t now)
+{
+	struct cost_user *u = cost_user_find(t, uid);
+	const struct cost_runs *to = u ? cost_host_find(u, host) : NULL;
+
+	if (!to || cost_left(to->used, to->seen, now) < COST_FEW)
+		return 0;
+	return to->of[COST_SLOW].mean ?: 1;
+}
+
 /* To the host where it is cheapest; 0: not known. */
 static uint64_t cost_transfer(const struct cost_user *u, int64_t now)
 {
@@ -154,7 +202,7 @@ bool cost_expect(const struct cost_table *t, uint32_t uid, uint64_t key, int64_t
 	const struct cost_entry *e = cost_entry_find(t, uid, key);
 	const struct cost_runs *best = NULL;
 
-	for (int place = 0; e && place < COST_PLACES; place++) {
+	for (int place = COST_HERE; e && place <= COST_AWAY; place++) {
 		const struct cost_runs *r = &e->at[place];
 
 		if (cost_left(r->runs, r->seen, now) < COST_FEW)

@@ -29,6 +29,16 @@ void cost_ran(struct cost_table *table, uint32_t uid, uint64_t key, enum cost_pl
 /** From the question where a task is to run to its start on `host`. */
 void cost_transferred(struct cost_table *table, uint32_t uid, const char *host, uint64_t us,
 		      int64_t now);
+/**
+ * A run on `host` had a processor for itself. It is compared with the time that such runs take alone
+ * here, if that is known, and if anything was transferred to the host. Of one that computes for less
+ * than a quarter of that time nothing is learned: it waits, for whatever it may be.
+ */
+void cost_compared(struct cost_table *table, uint32_t uid, uint64_t key, const char *host,
+		   const struct cost_run *run, int64_t now);
+/** How long this user's programs take on `host`, for each 1000 that they take alone here; 0: not known. */
+unsigned int cost_slowness(const struct cost_table *table, uint32_t uid, const char *host,
+			   int64_t now);
 /** Whether anything is expected of such a run of this user. */
 bool cost_expect(const struct cost_table *table, uint32_t uid, uint64_t key, int64_t now,
 		 struct cost_expected *out);

@@ -6,6 +6,7 @@
  *   host HASH SEEN RUNS USED MEAN DEV …       of the user above
  *   here HASH SEEN RUNS USED MEAN DEV …       each pair a value: time, processor time, memory, bytes
  *   away HASH …                               of the program that the line before has, or another
+ *   alone HASH …
  *   end CHECKSUM
  */
 #include "cost/text.h"
@@ -21,7 +22,9 @@
 
 #define TEXT_HEAD "ehsched-costs 1\n"
 
-static const char *const text_places[] = { [COST_HERE] = "here", [COST_AWAY] = "away" };
+static const char *const text_places[] = {
+	[COST_HERE] = "here", [COST_AWAY] = "away", [COST_ALONE] = "alone"
+};
 
 static uint64_t text_sum(const char *text, size_t length)
 {
@@ -57,8 +60,8 @@ static void text_add_runs(struct text *t, const char *kind, uint64_t name,
 	text_add(t, "\n");
 }
 
-/* 4096 programs with two lines of at most 211 bytes, and 256 users with 16 hosts. */
-_Static_assert((2 * COST_ENTRIES + COST_USERS * (COST_HOSTS + 1)) * 212 < COST_TEXT_MAX,
+/* 4096 programs with three lines of at most 211 bytes, and 256 users with 16 hosts. */
+_Static_assert((COST_PLACES * COST_ENTRIES + COST_USERS * (COST_HOSTS + 1)) * 212 < COST_TEXT_MAX,
 	       "a table must fit into its text");
 
 char *cost_write(const struct cost_table *table)

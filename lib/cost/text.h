@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#define COST_TEXT_MAX (3u << 20) /**< bytes of the longest */
+#define COST_TEXT_MAX (4u << 20) /**< bytes of the longest */
 #define COST_WHY 96
 
 struct cost_table;

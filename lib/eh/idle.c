@@ -501,6 +501,15 @@ void eh_idle_free(struct eh_idle *i)
 	free(i);
 }
 
+bool eh_idle_is_slower(unsigned int slow, unsigned int tier, unsigned int tasks,
+		       unsigned int processors)
+{
+	const uint64_t here = (uint64_t)tasks + 1 > processors ? (uint64_t)tasks + 1 : processors;
+
+	/* 1000 * 4 / 5 */
+	return (uint64_t)slow * (tier + 1) * processors > 800 * here;
+}
+
 unsigned int eh_idle_own(const struct eh_idle *i, unsigned int tier)
 {
 	return eh_offer_count(&i->purse.offer, 0, tier);

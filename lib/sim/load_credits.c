@@ -139,6 +139,11 @@ static void forget(struct eh_load *load, uint32_t task)
 		list->last = before;
 }
 
+static void give_back(struct eh_load *load, uint32_t home, const struct eh_credit *credit)
+{
+	step(load, home, &(struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = *credit });
+}
+
 static void on_answer(struct eh_load *load, uint32_t home, const struct eh_idle_message *m)
 {
 	const struct eh_credit *credit = m->answer.found ? &m->answer.credit : NULL;
@@ -153,8 +158,7 @@ static void on_answer(struct eh_load *load, uint32_t home, const struct eh_idle_
 		}
 		load->credits->answered(load, (uint32_t)m->answer.id, credit);
 	} else if (credit) {
-		step(load, home,
-		     &(struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = *credit });
+		give_back(load, home, credit);
 	}
 }
 
@@ -226,6 +230,12 @@ bool load_credits_accept(struct eh_load *load, const struct eh_credit *credit)
 	accepted = eh_idle_accept(c->members[credit->node], credit, ticks(load), on_update, load);
 	deliver(load);
 	return accepted;
+}
+
+void load_credits_return(struct eh_load *load, uint32_t home, const struct eh_credit *credit)
+{
+	give_back(load, home, credit);
+	deliver(load);
 }
 
 /* ---- time ---- */

@@ -30,6 +30,8 @@ void load_credits_want(struct eh_load *load, uint32_t task);
 uint32_t load_credits_take_back(struct eh_load *load, uint32_t home);
 /** A task comes to its node by this credit. Returns whether it is still good. */
 bool load_credits_accept(struct eh_load *load, const struct eh_credit *credit);
+/** A home does not use this credit. */
+void load_credits_return(struct eh_load *load, uint32_t home, const struct eh_credit *credit);
 /** When the next message arrives, or an exec has waited long enough; INFINITY: nothing is under way. */
 double load_credits_due(const struct eh_load *load);
 /** It happens, now. */

@@ -158,12 +158,30 @@ static void start_untold(struct eh_load *load, uint32_t node, uint32_t task)
 	tell(load, node, was_free);
 }
 
+/* By the speeds of both, which homes have learned. */
+static bool is_slower(const struct eh_load *load, uint32_t home, const struct eh_credit *credit)
+{
+	const struct load_node *n = load->nodes;
+	const double slow = 1000.0 * n[home].speed / n[credit->node].speed;
+
+	return slow >= EH_IDLE_SLOW &&
+	       eh_idle_is_slower(slow < UINT32_MAX ? (unsigned int)slow : UINT32_MAX, credit->tier,
+				 busy(&n[home]), load_processors(load));
+}
+
 static void place_answered(struct eh_load *load, uint32_t task, const struct eh_credit *credit)
 {
 	struct load_task *t = &load->tasks[task];
 
 	t->wants++;
-	if (!credit) {
+	if (credit && is_slower(load, t->home, credit)) {
+		load->result->declined++;
+		load_credits_return(load, t->home, credit);
+		if (t->wants < EH_IDLE_WANTS)
+			load_credits_want(load, task);
+		else
+			start_untold(load, t->home, task);
+	} else if (!credit) {
 		start_untold(load, threshold_ask(load, t->home), task);
 	} else if (load_credits_accept(load, credit)) {
 		load->result->credits++;

@@ -187,6 +187,9 @@ static const struct reason reasons_own[] = {
 	{ "unseen",
 	  "It runs at home because nobody could say whether something confines it here that would not on "
 	  "another node; the steps say why." },
+	{ "slower",
+	  "It runs at home because it would take longer on the nodes that were free: programs of its user "
+	  "took more time there than here, and the load here is less than that. The steps have the figures." },
 };
 
 _Static_assert(sizeof(reasons_own) / sizeof(reasons_own[0]) == REASON_OWN_END - REASON_OWN,

@@ -32,7 +32,9 @@
 	((enum ehs_reason)(REASON_OWN + 11)) /**< the executor killed it: memory was short */
 #define REASON_UNSEEN \
 	((enum ehs_reason)(REASON_OWN + 12)) /**< what confines it at home cannot be seen */
-#define REASON_OWN_END ((enum ehs_reason)(REASON_OWN + 13))
+#define REASON_SLOWER \
+	((enum ehs_reason)(REASON_OWN + 13)) /**< it would take longer elsewhere (lib/cost) */
+#define REASON_OWN_END ((enum ehs_reason)(REASON_OWN + 14))
 
 /** "not-sender"; "unknown" for a number of a newer module or peer. Never NULL. */
 const char *reason_name(unsigned int reason);

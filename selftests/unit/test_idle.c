@@ -129,6 +129,20 @@ static void test_held_order(void **state)
 	world_end();
 }
 
+/* Behind others there, or with others here, on one processor and on two. */
+static void test_slower(void **state)
+{
+	assert_false(eh_idle_is_slower(1600, 0, 1, 1));
+	assert_true(eh_idle_is_slower(1601, 0, 1, 1));
+	assert_false(eh_idle_is_slower(800, 1, 1, 1));
+	assert_true(eh_idle_is_slower(1300, 1, 1, 1));
+	assert_true(eh_idle_is_slower(1001, 0, 1, 2)); /* a processor is free here */
+	assert_false(eh_idle_is_slower(1200, 0, 2, 2));
+	assert_true(eh_idle_is_slower(1201, 0, 2, 2));
+	assert_false(eh_idle_is_slower(100000, 15, UINT32_MAX, 1));
+	assert_true(eh_idle_is_slower(100000, 15, 100, UINT32_MAX / 2));
+}
+
 /* One that nobody uses is there again: at once if it is returned, else after the lease. */
 static void test_lease(void **state)
 {
@@ -375,11 +389,17 @@ static void test_clock_set_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),	       cmocka_unit_test(test_near),
-		cmocka_unit_test(test_held),	       cmocka_unit_test(test_held_order),
-		cmocka_unit_test(test_lease),	       cmocka_unit_test(test_death_of_controller),
-		cmocka_unit_test(test_storm),	       cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_clock_set_back), cmocka_unit_test(test_tasks_of_load),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_near),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_held_order),
+		cmocka_unit_test(test_slower),
+		cmocka_unit_test(test_lease),
+		cmocka_unit_test(test_death_of_controller),
+		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_clock_set_back),
+		cmocka_unit_test(test_tasks_of_load),
 	};
 
 	random_begin();

@@ -1,0 +1,82 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A program that takes four times as long on the other node as alone at home stays there while home has few tasks, and goes when
+it has many. That is known after three runs on each, and after a restart."""
+
+import os, subprocess, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import EHCTL, Cluster
+from ktap import done, ok
+from wait import WAIT, until
+
+STEPS = 200000      # of a loop of the shell: some tenths of a second
+c = Cluster(2, 'capacity = 1\nload-index = "tasks"\nthreshold = 20\nthreshold-floor = 1\nthreshold-length = 0\ndwell = 0\n'
+            'heartbeat = 1000\ntime-limit = 10000\n')
+sitters = []
+
+
+def sit(n):
+    """Tasks of home that stay until they are ended: nothing is sent to the other node meanwhile."""
+    c.ask(0, {"command": "drain", "node": c.code(1)})
+    until(lambda: node(1)["draining"])
+    for _ in range(n):
+        sitters.append(subprocess.Popen(c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"), cwd="/",
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+        sitters[-1].stdout.readline()
+    c.ask(0, {"command": "undrain", "node": c.code(1)})
+    until(lambda: not node(1)["draining"] and node(0)["load"] == len(sitters))
+
+
+def rise():
+    while sitters:
+        sitters.pop().communicate()
+
+
+def node(i):
+    return next(n for n in c.ask(i, {"command": "status"})["nodes"] if n["code"] == c.code(i))
+
+
+def run(*options):
+    """What why says of a run of the program."""
+    p = subprocess.Popen(c.words(0, EHCTL, "run", *options, "--", program), cwd="/", stdin=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE)
+    err = p.communicate(timeout=WAIT)[1]
+    said = c.ask(0, {"command": "why", "id": str(p.pid)})
+    assert p.returncode == 0 and "reason" in said, (p.returncode, err, said)
+    until(lambda: not node(1)["load"])
+    return said
+
+
+def there(said):
+    return said["executor"] == c.code(1)
+
+
+program = os.path.join(c.dir, "slow-elsewhere")
+with c.net.enter(0):
+    home = os.readlink("/proc/self/ns/net")
+with open(program, "w") as f:
+    f.write(f'#!/bin/sh\nn={STEPS}\n[ "$(readlink /proc/self/ns/net)" = "{home}" ] || n={4 * STEPS}\n'
+            'while [ $n -gt 0 ]; do n=$((n - 1)); done\n')
+os.chmod(program, 0o755)
+for i in range(2):
+    c.start(i)
+ok("two agents", c.all_up(range(2)), c.log(0))
+ok("alone it runs at home", not any([there(run()) for _ in range(3)]))
+sit(1)
+went = [run() for _ in range(3)]
+ok("with a task at home it leaves, as nobody knows better", all(map(there, went)), went)
+said = run()
+ok("now it is known that it takes longer there: it stays", said["reason"] == "slower" and not there(said), said)
+sit(6)
+said = run()
+ok("with seven tasks at home it would take longer here: it leaves", there(said) and said["reason"] == "credit", said)
+rise()
+ok("home ends and starts again", c.end(0) == 0)
+c.start(0)
+ok("both are up", c.all_up(range(2)), c.log(0))
+sit(1)
+ok("it is still known", until(lambda: run()["reason"] == "slower"), c.log(0))
+ok("all of a session that is to leave leave all the same", until(lambda: there(run("--all"))), c.log(0))
+rise()
+ok("no report of a sanitizer", not c.reports(), c.reports())
+done()
