@@ -29,7 +29,7 @@ $(O)/selftests/bench/true $(O)/selftests/bench/crowd: $(O)/selftests/bench/%: se
 
 # Those of the module alone are measured in the guest of the tests.
 BENCH_DEPS = $(if $(filter-out exec-cost exec-many kmod,$(or $(BENCH_PARTS),all)),bench,test)
-##  bench           figures as ratios; BENCH_PARTS="exec-cost exec-many kmod cluster makespan placed native idle jobserver learn tasks sim load messages plan live gang assign"
+##  bench           figures as ratios; BENCH_PARTS="exec-cost exec-many kmod cluster makespan placed native idle jobserver learn never tasks sim load messages plan live gang assign"
 bench:
 	@packaging/deps -n build module $(BENCH_DEPS)
 	$(Q)$(MAKE) --no-print-directory all $(BENCH)

@@ -60,6 +60,13 @@ class Shares:
         self.made.append(path)
         return path
 
+    def set(self, i, share):
+        """Another share for node i's programs."""
+        if OLD:
+            write(f"{self.groups[i][0]}/cpu.cfs_quota_us", str(int(20000 * share)))
+        else:
+            write(f"{self.cluster.cgroup(i)}/cpu.max", f"{int(20000 * share)} 20000")
+
     def enter(self, i, pid):
         for path in self.groups[i]:
             write(f"{path}/cgroup.procs", str(pid))
