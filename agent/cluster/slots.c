@@ -128,7 +128,8 @@ static unsigned int slots_here(struct agent *agent)
 		used += b->said.used;
 	return eh_slots_offer(eh_slots_free(&agent->slots->here, agent->config->capacity,
 					    node_load(agent), used > away ? used - away : 0,
-					    clock_ms()));
+					    clock_ms()),
+			      1);
 }
 
 /* Shares out slots among the builds of a user, or with `all` among all; with `here` those that cannot leave. */
@@ -226,17 +227,20 @@ static void slots_drop_teller(struct slots *s, struct slots_teller *t)
 	free(t);
 }
 
-/* What a node says replaces what it said before. */
+/* What a node says replaces what it said before. They are in the order of their nodes, so that what cannot be
+ * divided is always for the same one. */
 static struct slots_teller *slots_tell(struct slots *s, uint32_t node,
 				       const struct eh_slots_claim *claims, size_t n)
 {
 	const uint64_t now = clock_ms();
-	struct slots_teller *t, *next;
+	struct slots_teller *t, *next, *before = NULL;
 
 	for (t = LIST_FIRST(&s->tellers); t; t = next) {
 		next = LIST_NEXT(t, link);
 		if (now - t->at > SLOTS_LIFE_MS || t->node == node)
 			slots_drop_teller(s, t);
+		else if (t->node < node)
+			before = t;
 	}
 	if (s->ntellers >= SLOTS_TELLERS)
 		return NULL;
@@ -248,7 +252,10 @@ static struct slots_teller *slots_tell(struct slots *s, uint32_t node,
 	t->n = n;
 	for (size_t i = 0; i < n; i++)
 		t->claims[i] = claims[i];
-	LIST_INSERT_HEAD(&s->tellers, t, link);
+	if (before)
+		LIST_INSERT_AFTER(before, t, link);
+	else
+		LIST_INSERT_HEAD(&s->tellers, t, link);
 	s->ntellers++;
 	return t;
 }
@@ -296,7 +303,7 @@ static int slots_decide(struct agent *agent, struct slots_teller *to)
 		}
 	free_now =
 		eh_slots_free(&s->all, slots_capacity(agent, &sums), sums.load, used, clock_ms());
-	if (eh_slots_share(eh_slots_offer(free_now), all, n)) {
+	if (eh_slots_share(eh_slots_offer(free_now, sums.nodes), all, n)) {
 		for (i = 0; i < n; i++)
 			if (all[i].build)
 				((struct eh_slots_claim *)all[i].build)->granted = all[i].granted;

@@ -153,7 +153,9 @@ unsigned int eh_slots_free(struct eh_slots_others *others, uint64_t capacity, ui
 	return slots < INT32_MAX ? slots : INT32_MAX;
 }
 
-unsigned int eh_slots_offer(unsigned int free)
+unsigned int eh_slots_offer(unsigned int free, unsigned int hosts)
 {
-	return free + (free + 7) / 8;
+	const unsigned int part = (free + 7) / 8, ready = hosts > part ? hosts : part;
+
+	return free + (ready < free ? ready : free);
 }

@@ -41,8 +41,9 @@ struct eh_slots_others {
 unsigned int eh_slots_free(struct eh_slots_others *others, uint64_t capacity, uint64_t load,
 			   uint64_t used, uint64_t now);
 
-/** How many to share out if `free` are free: one more for each eight, at least one, whose jobs are ready
- *  when a processor becomes free, so that none waits for a job to start. */
-unsigned int eh_slots_offer(unsigned int free);
+/** How many to share out if `free` are free on so many hosts: some more, whose jobs are ready when a
+ *  processor becomes free, so that none waits for a job to start. One for each host, because a job that
+ *  is ready on one host is not on another, or one for each eight if these are more; at most `free`. */
+unsigned int eh_slots_offer(unsigned int free, unsigned int hosts);
 
 #endif

@@ -13,7 +13,7 @@ from netns import address
 from wait import until
 
 NODES, PROCESSORS = 3, 1
-ALL = slots(NODES * PROCESSORS)
+ALL = slots(NODES * PROCESSORS, NODES)
 LIAR = NODES        # has a certificate and a place, but no agent
 c = Cluster(NODES + 1, f'policy = "idle"\ncapacity = {PROCESSORS}\nload-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\n'
             'threshold-length = 1\ndwell = 0\ntime-limit = 10000\n')
@@ -27,7 +27,7 @@ ok("three agents", c.all_up(range(NODES)), c.log(0) + c.log(1) + c.log(2))
 # ---- as many as there are processors ----
 
 b = Build(c, work, 0, 120)
-ok("as many jobs as the cluster has processors, and one that is ready", b.reaches(ALL), b.running())
+ok("as many jobs as the cluster has processors, and one for each host that is ready", b.reaches(ALL), b.running())
 most = 0
 for _ in range(10):
     b.let_go()
@@ -39,7 +39,7 @@ others = [subprocess.Popen(c.words(1, EHCTL, "exec", "--auto", "--", "sh", "-c",
                            stdout=subprocess.PIPE) for _ in range(2)]
 for p in others:
     p.stdout.readline()
-ok("fewer when somebody else has tasks", b.shrinks_to(slots(NODES * PROCESSORS - 2)), b.running())
+ok("fewer when somebody else has tasks", b.shrinks_to(slots(NODES * PROCESSORS - 2, NODES)), b.running())
 for p in others:
     p.communicate(b"\n")
 ok("more when these have ended", b.reaches(ALL), b.running())
@@ -76,7 +76,7 @@ ok("and ends", got == (0, "", ""), got)
 b = Build(c, work, 1, 120, stay=True)
 must("it has all", b.reaches(ALL), b.running())
 c.end(0, signal.SIGKILL)
-ok("the top controller is killed: fewer, as its processors are gone", b.shrinks_to(slots((NODES - 1) * PROCESSORS)), b.running())
+ok("the top controller is killed: fewer, as its processors are gone", b.shrinks_to(slots((NODES - 1) * PROCESSORS, NODES - 1)), b.running())
 c.start(0)
 ok("it comes back: more", b.reaches(ALL), b.running())
 got = b.ends()

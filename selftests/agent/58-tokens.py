@@ -11,7 +11,7 @@ from ktap import done, must, ok
 from wait import WAIT, until
 
 NODES, PROCESSORS = 3, 2
-ALL = slots(NODES * PROCESSORS)
+ALL = slots(NODES * PROCESSORS, NODES)
 c = Cluster(NODES, f'capacity = {PROCESSORS}\nload-index = "tasks"\n')
 work = tempfile.mkdtemp(prefix="ehs-jobs-")
 os.chmod(work, 0o755)

@@ -6,9 +6,9 @@ from cluster import EHCTL
 from wait import WAIT, until
 
 
-def slots(free):
-    """How many builds have together if so many processors are free."""
-    return free + (free + 7) // 8
+def slots(free, hosts=1):
+    """How many builds have together if so many processors are free on these hosts."""
+    return free + min(free, max(hosts, (free + 7) // 8))
 
 
 class Build:

@@ -69,12 +69,13 @@ static void look(struct input *in, struct world *w)
 {
 	const uint64_t capacity = value(in, EH_VALUE_MAX), load = value(in, EH_VALUE_MAX);
 	const uint64_t used = value(in, 4096ull * WANTS_MOST);
-	unsigned int is;
+	unsigned int is, offer;
 
 	w->now += value(in, 1ull << 40);
 	is = eh_slots_free(&w->others, capacity, load, used, w->now);
 	must(is <= capacity / 1000 + 1);
-	must(eh_slots_offer(is) >= is);
+	offer = eh_slots_offer(is, value(in, UINT32_MAX));
+	must(offer >= is && offer <= 2 * is);
 	/* It is between what there was and what there is. */
 	must(w->others.mean <= (int64_t)EH_VALUE_MAX && w->others.mean >= -(int64_t)EH_VALUE_MAX);
 	/* The same for long: what was before is forgotten. */

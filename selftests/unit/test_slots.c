@@ -146,10 +146,13 @@ static void test_beside_others(void **state)
 		n = eh_slots_free(&o, 6000, (uint64_t)n * 1000, n, now);
 	assert_int_equal(n, 6);
 	assert_int_equal(eh_slots_free(&o, 6000, 900000, 1, 90000), 0);
-	assert_int_equal(eh_slots_offer(0), 0);
-	assert_int_equal(eh_slots_offer(1), 2);
-	assert_int_equal(eh_slots_offer(8), 9);
-	assert_int_equal(eh_slots_offer(64), 72);
+	assert_int_equal(eh_slots_offer(0, 3), 0);
+	assert_int_equal(eh_slots_offer(1, 1), 2);
+	assert_int_equal(eh_slots_offer(3, 3), 6);
+	assert_int_equal(eh_slots_offer(2, 64), 4);
+	assert_int_equal(eh_slots_offer(8, 1), 9);
+	assert_int_equal(eh_slots_offer(64, 8), 72);
+	assert_int_equal(eh_slots_offer(64, 1), 72);
 }
 
 /* A node may say that it has 2^32 of all. What was long ago is forgotten, however much it was. */
@@ -165,7 +168,7 @@ static void test_beside_liars(void **state)
 	/* More than a number has room for is the most that it has. */
 	o.known = false;
 	assert_int_equal(eh_slots_free(&o, 1ull << 52, 0, 0, 0), INT32_MAX);
-	assert_true(eh_slots_offer(INT32_MAX) > INT32_MAX);
+	assert_true(eh_slots_offer(INT32_MAX, UINT32_MAX) > INT32_MAX);
 }
 
 int main(void)
