@@ -444,6 +444,9 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		placement_stay(p, REASON_SHORT, NULL);
 		goto out;
 	}
+	/* before anything of its process is looked at, which costs more than all this */
+	if (placement_seek_stays(p))
+		goto out;
 	evtimer_add(p->timer, &limit);
 	if (placement_judge(p, task->who) && placement_look(p, task) && !p->explicit_node)
 		placement_seek(p);

@@ -281,20 +281,27 @@ static void seek_other(struct placement *p)
 
 /* ---- both ---- */
 
-void placement_seek(struct placement *p)
+bool placement_seek_stays(struct placement *p)
 {
-	record_time(p, TIMING_SEEK);
-	if (!credits_on(p->agent)) {
-		seek_ask(p);
-		return;
-	}
+	if (p->explicit_node || !credits_on(p->agent))
+		return false;
 	hierarchy_touch_now(p->agent);
 	if (!p->leaves && credits_has_room(p->agent))
 		placement_stay(p, EHS_REASON_NOT_SENDER, SEEK_FREE);
 	else if (seek_all_slower(p))
 		placement_stay(p, REASON_SLOWER, NULL);
 	else
+		return false;
+	return true;
+}
+
+void placement_seek(struct placement *p)
+{
+	record_time(p, TIMING_SEEK);
+	if (credits_on(p->agent))
 		seek_credit(p);
+	else
+		seek_ask(p);
 }
 
 void placement_seek_undo(struct placement *p)

@@ -12,6 +12,9 @@
 
 struct placement;
 
+/** With policy `idle`: whether it stays without a question, as a processor is free here, or all other nodes are
+ *  slower. Then it has been decided. */
+bool placement_seek_stays(struct placement *p);
 /** Ends in placement_ready() or placement_stay(), perhaps at once. */
 void placement_seek(struct placement *p);
 /** The node that was found has refused: seeks another. False: enough were asked. */

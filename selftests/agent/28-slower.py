@@ -41,7 +41,7 @@ def run(*options):
     p = subprocess.Popen(c.words(0, EHCTL, "run", *options, "--", program), cwd="/", stdin=subprocess.DEVNULL,
                          stderr=subprocess.PIPE)
     err = p.communicate(timeout=WAIT)[1]
-    said = c.ask(0, {"command": "why", "id": str(p.pid)})
+    said = c.ask(0, {"command": "why", "id": str(p.pid), "timing": True})
     assert p.returncode == 0 and "reason" in said, (p.returncode, err, said)
     until(lambda: not node(1)["load"])
     return said
@@ -49,6 +49,11 @@ def run(*options):
 
 def there(said):
     return said["executor"] == c.code(1)
+
+
+def at_once(said):
+    """Whether nothing of it was looked at, and nobody was asked."""
+    return not {"look", "seek"} & {s["step"] for s in said["timing"]["steps"]}
 
 
 program = os.path.join(c.dir, "slow-elsewhere")
@@ -61,12 +66,14 @@ os.chmod(program, 0o755)
 for i in range(2):
     c.start(i)
 ok("two agents", c.all_up(range(2)), c.log(0))
-ok("alone it runs at home", not any([there(run()) for _ in range(3)]))
+alone = [run() for _ in range(3)]
+ok("alone it runs at home, which is decided at once", not any(map(there, alone)) and all(map(at_once, alone)), alone)
 sit(1)
 went = [run() for _ in range(3)]
 ok("with a task at home it leaves, as nobody knows better", all(map(there, went)), went)
 said = run()
-ok("now it is known that it takes longer there: it stays", said["reason"] == "slower" and not there(said), said)
+ok("now it is known that it takes longer there: it stays, at once", said["reason"] == "slower" and not there(said) and at_once(said),
+   said)
 sit(6)
 said = run()
 ok("with seven tasks at home it would take longer here: it leaves", there(said) and said["reason"] == "credit", said)
