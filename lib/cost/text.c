@@ -76,7 +76,8 @@ char *cost_write(const struct cost_table *table)
 	TAILQ_FOREACH(u, &table->order, link) {
 		text_add(&t, "user %u\n", u->uid);
 		for (const struct cost_host *h = u->hosts; h < u->hosts + COST_HOSTS; h++)
-			if (h->name)
+			/* a run that was compared long after its transfer has outlived what is known */
+			if (h->name && h->to.runs)
 				text_add_runs(&t, "host", h->name, &h->to);
 		TAILQ_FOREACH(e, &u->entries, link)
 			for (int place = 0; place < COST_PLACES; place++)

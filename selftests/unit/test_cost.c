@@ -163,6 +163,26 @@ static void test_slowness(void **state)
 	cost_free(t);
 }
 
+/* A run that takes eight days ends when nothing is left of its transfer: the file is read all the same. */
+static void test_long_run(void **state)
+{
+	struct cost_table *t = cost_new(), *again;
+	char why[COST_WHY] = "", *text;
+
+	for (int i = 0; i < COST_FEW; i++)
+		ran(t, ME, 1, COST_ALONE, 1000000, NOW + WEEK);
+	cost_transferred(t, ME, "n1", 5000, NOW);
+	compared(t, "n1", 8 * 86400 * 1000000ull, NOW + WEEK + 86400);
+	text = cost_write(t);
+	again = cost_read(text, why);
+	if (!again)
+		fail_msg("its own text is refused: %s", why);
+	assert_int_equal(cost_count(again), 1);
+	free(text);
+	cost_free(again);
+	cost_free(t);
+}
+
 static void test_memory(void **state)
 {
 	struct cost_table *t = cost_new(), *again;
@@ -545,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_share),	 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_corrupt),	 cmocka_unit_test(test_short_sum),
 		cmocka_unit_test(test_slowness), cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_long_run),
 	};
 
 	random_begin();
