@@ -395,8 +395,8 @@ void credits_stays(struct agent *agent)
 	/* without the module this index has it at once (stayed.c) */
 	if (!c || (tasks && !agent->module) || c->nstays == CREDITS_STAYS_MAX)
 		return;
+	/* told with the next look at the load: a placement that is about to stay must not be given a processor */
 	c->stays[c->nstays++] = clock_ms() + (agent->module ? CREDITS_SEEN_MS : CREDITS_SAMPLED_MS);
-	credits_touch(agent);
 }
 
 /* ---- for placements ---- */

@@ -82,6 +82,7 @@ void placement_stay(struct placement *p, enum ehs_reason reason, const char *tex
 {
 	placement_fn decided = p->decided;
 
+	p->decided = NULL;
 	p->reason = reason;
 	snprintf(p->text, sizeof(p->text), "%s", text && *text ? text : reason_text(reason));
 	record_step(p, "stays at home: %s", reason_name(reason));
@@ -90,7 +91,6 @@ void placement_stay(struct placement *p, enum ehs_reason reason, const char *tex
 	if (!p->explicit_node)
 		credits_stays(p->agent);
 	p->to = NULL;
-	p->decided = NULL;
 	p->agent->placements_open--;
 	placement_event(p);
 	history_stays(p, !p->explicit_node);
@@ -141,7 +141,7 @@ static void placement_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct placement *p = arg;
 
-	if (p->phase == PLACEMENT_OPEN)
+	if (placement_is_open(p))
 		placement_stay(p, EHS_REASON_TIME_OUT, NULL);
 	else if (p->phase == PLACEMENT_RESERVED)
 		placement_failed(p, EHS_REASON_LEASE_OVER);
@@ -211,7 +211,7 @@ void placement_answered(struct placement *p, int status, const json_t *reply)
 	record_time(p, TIMING_ANSWERED);
 	if (status == 200 && p->to)
 		fit_learn(p, p->to, labels);
-	if (p->phase != PLACEMENT_OPEN) {
+	if (!placement_is_open(p)) {
 		/* Too late: the reservation ends with its lease. */
 		if (p->to)
 			placement_seek_undo(p);
@@ -239,7 +239,7 @@ void placement_answered(struct placement *p, int status, const json_t *reply)
 void placement_cancel(struct placement *p)
 {
 	/* Also while the task is told that it stays. */
-	if (p->phase == PLACEMENT_OPEN && p->decided)
+	if (placement_is_open(p))
 		placement_stay(p, EHS_REASON_KILLED, NULL);
 	record_release(p);
 }
@@ -301,7 +301,7 @@ void placement_ready(struct placement *p)
 {
 	enum ehs_reason trouble;
 
-	if (p->phase != PLACEMENT_OPEN || p->judge || !p->program || !p->to)
+	if (!placement_is_open(p) || p->judge || !p->program || !p->to)
 		return;
 	trouble = fit_trouble(p, p->to);
 	/* A node that is named is asked for its labels, as they may have changed. */
@@ -347,7 +347,7 @@ static bool placement_look(struct placement *p, const struct placement_task *tas
 
 	if (placement_seen(p, task)) {
 		placement_ready(p);
-		return p->phase == PLACEMENT_OPEN;
+		return placement_is_open(p);
 	}
 	record_time(p, TIMING_LOOK);
 	p->question = files_identify(p->agent, &q, placement_on_files, p, &trouble);
@@ -382,7 +382,7 @@ static bool placement_judge(struct placement *p, const struct eligible_who *who)
 		return true;
 	record_hold(p);
 	p->judge = eligible_ask(p->agent, who, placement_on_judged, p);
-	return p->phase == PLACEMENT_OPEN;
+	return placement_is_open(p);
 }
 
 /* ---- the start ---- */

@@ -3,9 +3,16 @@
 #ifndef AGENT_HOME_PLACEMENT_INSIDE_H
 #define AGENT_HOME_PLACEMENT_INSIDE_H
 
+#include <stdbool.h>
 #include <linux/ehsched.h>
 
-struct placement;
+#include "home/record.h"
+
+/** Whether nothing is decided, as far as anybody asks for it: what a decision takes back may answer its own questions. */
+static inline bool placement_is_open(const struct placement *p)
+{
+	return p->phase == PLACEMENT_OPEN && p->decided;
+}
 
 /** It stays here for this reason; `text` for people, NULL: the reason's own. */
 void placement_stay(struct placement *p, enum ehs_reason reason, const char *text);

@@ -79,7 +79,7 @@ static void seek_on_answer(void *ctx, const struct ask_answer *answer)
 	seek_note_path(p, answer);
 	if (answer->npath)
 		p->decider = answer->path[answer->npath - 1];
-	if (p->phase != PLACEMENT_OPEN) {
+	if (!placement_is_open(p)) {
 		if (answer->to)
 			ask_failed(p->agent, p->id, answer->to, &p->decider);
 	} else if (!answer->to) {
@@ -206,7 +206,7 @@ static void seek_faster(struct placement *p)
 static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *credit)
 {
 	struct placement *p = ctx;
-	const bool open = p->phase == PLACEMENT_OPEN;
+	const bool open = placement_is_open(p);
 
 	if (open && to && !credit) {
 		record_step(p, "it has waited for a processor of this node");
