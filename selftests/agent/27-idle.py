@@ -3,7 +3,7 @@
 """Policy idle, the default: tasks fill free processors, one each, before any node gets two; who may say what about credits; credits that
 were taken and not used, or that a controller had that was killed, are there again."""
 
-import json, os, re, signal, subprocess, sys, time
+import ctypes, json, os, re, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import BUILD, Cluster
@@ -166,12 +166,15 @@ known = [subprocess.Popen(c.words(home, EHCTL, "exec", "--auto", "--", *KNOWN)) 
 ok("a program has run four times", [p.wait(WAIT) for p in known] == [0] * 4 and quiet())
 
 
-def waits_for(which):
-    """With a task on each node: what why says of a known program, where the task of `which` ends while it is placed."""
+def waits_for(which, meanwhile=None):
+    """With a task on each node: what why says of a known program, where the task of `which` ends while it is placed, and
+    `meanwhile` is called."""
     good, ran = fills(home, NODES, stay=True)
     p = subprocess.Popen(c.words(home, EHCTL, "exec", "--auto", "--", *KNOWN))
     why = lambda: c.ask(home, {"command": "why", "id": str(p.pid)})
     asked = until(lambda: any("expected: " in s["what"] for s in why().get("steps", [])))
+    if meanwhile:
+        meanwhile()
     if which is not None:
         tasks[ran.index(which)].stdin.close()
     said = until(lambda: (w := why())["reason"] != "none" and w)
@@ -233,6 +236,23 @@ for name, value in ("level", 9), ("level", -1), ("hops", 1 << 20), ("tier", 16),
         break
 else:
     ok("numbers out of bounds are refused", True)
+
+
+
+def guess():
+    """Answers with the liar's credit for the home's next tasks, by what is known of them: they are numbered."""
+    code, n = c.ask(home, {"command": "why", "id": str(tasks[-1].pid)})["id"].rsplit(":", 1)
+    for k in range(1, 5):
+        task = f"{code}:{int(n) + k}".encode()
+        said.append(say(home, {"type": "answer", "level": 0, "id": xxhash(task, len(task)), "node": c.code(LIAR), "credit": credit})[0])
+
+
+xxhash = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
+xxhash.argtypes, xxhash.restype = [ctypes.c_char_p, ctypes.c_size_t], ctypes.c_int64
+said = []
+good, why, over = waits_for(3, guess)
+ok("it cannot answer for the controller, because it does not know which ask that is", good and over and said == [200] * 4 and
+   why["executor"] == c.code(3) and not any(f"credit of n{LIAR}" in s["what"] for s in why["steps"]), (said, why))
 
 # It offers a processor, so somebody is sent there: the task runs elsewhere.
 say(4, {**offer, "version": 2, "reign": reign})
