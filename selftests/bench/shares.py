@@ -24,11 +24,11 @@ class Shares:
     def __init__(self, cluster, share):
         """Limits each node's programs, its agent and its ehlaunch, which run already."""
         self.cluster = cluster
-        self.share = share
         self.made = []
         self.counted = []       # files with the processor time that was used
         self.groups = [self.limit(i) for i in range(cluster.n)]
         for i in range(cluster.n):
+            self.set(i, share)
             # guests are ehlaunch's
             for parent in (cluster.agents, cluster.launchers):
                 for pid in list(tree_of(parent[i].pid)) if i in parent else ():
@@ -43,14 +43,12 @@ class Shares:
             if not os.path.exists(count):   # elsewhere these are one
                 groups.append(self.make(count))
             write(f"{path}/cpu.cfs_period_us", "20000")
-            write(f"{path}/cpu.cfs_quota_us", str(int(20000 * self.share)))
             write(f"{path}/cpu.shares", "8192")     # so that it gets its share beside others' work
             self.counted.append(f"{count}/cpuacct.usage")
             return groups
         # guests are in cgroups below the agent's
         path = self.cluster.cgroup(i)
         write(f"{os.path.dirname(path)}/cgroup.subtree_control", "+cpu")
-        write(f"{path}/cpu.max", f"{int(20000 * self.share)} 20000")
         write(f"{path}/cpu.weight", "1000")
         self.counted.append(f"{path}/cpu.stat")
         return [self.make(f"{path}/programs")]
@@ -61,7 +59,7 @@ class Shares:
         return path
 
     def set(self, i, share):
-        """Another share for node i's programs."""
+        """The share of node i's programs."""
         if OLD:
             write(f"{self.groups[i][0]}/cpu.cfs_quota_us", str(int(20000 * share)))
         else:
