@@ -68,6 +68,7 @@ struct agent {
 	struct hierarchy *hierarchy;
 	struct asks *asks;
 	struct credits *credits; /* with policy idle */
+	uint64_t credits_life; /* the last one's, struct eh_idle_options */
 	struct slots *slots; /* of builds */
 	struct seats *seats; /* of gangs, on this node */
 	struct gang_requests *gang_requests;

@@ -507,10 +507,12 @@ int credits_init(struct agent *agent)
 {
 	const struct config *config = agent->config;
 	const int64_t wall = clock_wall_ms();
+	const uint64_t life = wall > 0 && wall < IDLE_LIFE_MAX / 2 ? (uint64_t)wall : 1;
 	struct eh_idle_options options = {
 		.topology = config->topology,
 		.self = agent->self.index,
-		.life = wall > 0 && wall < IDLE_LIFE_MAX / 2 ? (uint64_t)wall : 1,
+		/* Others, for which this node was not away, heed none that is less: not even if the clock was set back. */
+		.life = life > agent->credits_life ? life : agent->credits_life + 1,
 		.processors = node_processors(agent),
 		.heartbeat_ms = config->heartbeat,
 		/* a node that has a credit asks for a place before the time limit, or returns it */
@@ -531,6 +533,7 @@ int credits_init(struct agent *agent)
 	if (!c->idle || !c->held)
 		goto free;
 	agent->credits = c;
+	agent->credits_life = options.life;
 	return 0;
 free:
 	if (c->held)
