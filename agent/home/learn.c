@@ -213,6 +213,13 @@ unsigned int learn_slowness(const struct placement *p, const struct peer *there)
 						    : 0;
 }
 
+bool learn_retries(const struct placement *p, const struct peer *there)
+{
+	return p->learns && p->agent->config->learn &&
+	       cost_retries(p->agent->learn->table, p->uid, p->cost_key, peer_host(there),
+			    learn_now());
+}
+
 void learn_starved(struct placement *p)
 {
 	struct agent *agent = p->agent;

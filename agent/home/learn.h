@@ -23,8 +23,10 @@ bool learn_keeps(struct placement *p, const struct placement_task *task);
 /** It runs here, and its process still waits for that answer. */
 void learn_stays(struct placement *p);
 void learn_started(struct placement *p); /**< elsewhere */
-/** How long its user's programs take there, for each 1000 that they take here; 0: not known. */
+/** How long its user's programs take there at least, for each 1000 that they take here; 0: not known. */
 unsigned int learn_slowness(const struct placement *p, const struct peer *there);
+/** Whether it is to run there although that is slower: one an hour, cost_retries(). */
+bool learn_retries(const struct placement *p, const struct peer *there);
 /** It was killed elsewhere because memory was short: more is expected of the next one. */
 void learn_starved(struct placement *p);
 void learn_ended(struct placement *p, int status); /**< there; what it used is in the record */

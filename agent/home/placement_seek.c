@@ -160,8 +160,7 @@ static uint64_t seek_slower(const struct placement *p, const struct peer *to, un
 {
 	const unsigned int slow = p->leaves || to->self ? 0 : learn_slowness(p, to);
 
-	if (slow < EH_IDLE_SLOW ||
-	    !eh_idle_is_slower(slow, tier, credits_tasks(p->agent), node_processors(p->agent)))
+	if (!eh_idle_is_slower(slow, tier, credits_tasks(p->agent), node_processors(p->agent)))
 		return 0;
 	return (uint64_t)slow * (tier + 1);
 }
@@ -170,17 +169,19 @@ static bool seek_is_slower(struct placement *p, const struct peer *to,
 			   const struct eh_credit *credit)
 {
 	const uint64_t there = seek_slower(p, to, credit->tier);
+	bool retries;
 
-	if (there)
-		record_step(
-			p,
-			"a credit of %s: there %.2f times as long as alone here, by earlier tasks",
-			peer_host(to), (double)there / 1e3);
-	return there;
+	if (!there)
+		return false;
+	retries = !credit->tier && (p->retries || learn_retries(p, to));
+	record_step(p, "a credit of %s: %.2f times as long as alone here, by earlier tasks%s",
+		    peer_host(to), (double)there / 1e3,
+		    retries ? "; one an hour goes all the same" : "");
+	return !retries;
 }
 
 /* Whether no node is faster even if it is free. At most 16 are known, so this ends soon. */
-static bool seek_all_slower(const struct placement *p)
+static bool seek_all_slower(struct placement *p)
 {
 	bool any = false;
 
@@ -189,6 +190,10 @@ static bool seek_all_slower(const struct placement *p)
 			continue;
 		if (!seek_slower(p, to, 0))
 			return false;
+		if (learn_retries(p, to)) {
+			p->retries = true;
+			return false;
+		}
 		any = true;
 	}
 	return any;

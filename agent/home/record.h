@@ -66,6 +66,7 @@ struct placement {
 	unsigned int ntried, time_ms, probes;
 	struct eh_probe decider; /* the controller that chose `to` */
 	bool by_credit; /* `to` was found by `credit` */
+	bool retries; /* it runs on a node that is slower, see learn_retries() */
 	bool with_job; /* `to` was asked for a place with the job (POST /v1/start) */
 	struct label_wish *wish; /* of the labels of its executor; NULL: none */
 	unsigned int nunfit; /* nodes that had others */

@@ -8,7 +8,9 @@
 
 #define COST_WEIGHT 8u /* once there are eight runs, each is an eighth of the mean */
 #define COST_WEEK (7 * 86400)
-#define COST_OUTLIER 4 /* a transfer counts as this many others at most */
+#define COST_OUTLIER 4 /* a transfer, or a ratio, counts as this many others at most */
+#define COST_SURE 32u /* as COST_WEIGHT, of runs that are compared: programs that differ */
+#define COST_RETRY 3600
 #define COST_SLOW_MOST 100000 /* thousandths: a run that is compared counts as this at most */
 
 /* ---- figures ---- */
@@ -28,10 +30,10 @@ static uint64_t cost_bound(uint64_t value)
 	return value < COST_MOST ? value : COST_MOST;
 }
 
-/* `runs` has this one. All is below 2^49, and so the sums are below 2^50. */
-static void cost_value_add(struct cost_value *v, uint64_t value, uint32_t runs)
+/* `runs` has this one, of which `most` count. All is below 2^49, and so the sums are below 2^50. */
+static void cost_value_add(struct cost_value *v, uint64_t value, uint32_t runs, uint32_t most)
 {
-	const uint64_t weight = runs < COST_WEIGHT ? runs : COST_WEIGHT;
+	const uint64_t weight = runs < most ? runs : most;
 	const uint64_t x = cost_bound(value), diff = x > v->mean ? x - v->mean : v->mean - x;
 
 	if (runs <= 1) {
@@ -41,6 +43,17 @@ static void cost_value_add(struct cost_value *v, uint64_t value, uint32_t runs)
 	v->dev = diff > v->dev ? v->dev + (diff - v->dev) / weight
 			       : v->dev - (v->dev - diff) / weight;
 	v->mean = x > v->mean ? v->mean + diff / weight : v->mean - diff / weight;
+}
+
+/* What the mean may be wrong by: three times what means of so many runs differ by. */
+static uint64_t cost_doubt(const struct cost_value *v, uint32_t runs, uint32_t most)
+{
+	const uint64_t square = 256ull * (runs < most ? runs : most);
+	uint64_t root = 1; /* of it: 16 times that of the runs */
+
+	while ((root + 1) * (root + 1) <= square)
+		root++;
+	return 3 * 16 * v->dev / root;
 }
 
 static void cost_runs_begin(struct cost_runs *r, int64_t now)
@@ -55,14 +68,14 @@ static void cost_runs_add(struct cost_runs *r, const struct cost_run *run, int64
 	cost_runs_begin(r, now);
 	if (r->runs < COST_RUNS)
 		r->runs++;
-	cost_value_add(&r->of[COST_TIME], run->time_us, r->runs);
+	cost_value_add(&r->of[COST_TIME], run->time_us, r->runs, COST_WEIGHT);
 	if (!run->used)
 		return;
 	if (r->used < COST_RUNS)
 		r->used++;
-	cost_value_add(&r->of[COST_CPU], run->cpu_us, r->used);
-	cost_value_add(&r->of[COST_MEMORY], run->memory_kib, r->used);
-	cost_value_add(&r->of[COST_BYTES], run->bytes, r->used);
+	cost_value_add(&r->of[COST_CPU], run->cpu_us, r->used, COST_WEIGHT);
+	cost_value_add(&r->of[COST_MEMORY], run->memory_kib, r->used, COST_WEIGHT);
+	cost_value_add(&r->of[COST_BYTES], run->bytes, r->used, COST_WEIGHT);
 }
 
 /* ---- a table ---- */
@@ -146,30 +159,38 @@ static struct cost_runs *cost_host_find(struct cost_user *u, const char *host)
 	return NULL;
 }
 
+/* What such a run takes alone here; NULL: not known. */
+static const struct cost_runs *cost_alone(const struct cost_entry *e, int64_t now)
+{
+	const struct cost_runs *alone = &e->at[COST_ALONE];
+
+	return cost_left(alone->runs, alone->seen, now) >= COST_FEW ? alone : NULL;
+}
+
 void cost_compared(struct cost_table *t, uint32_t uid, uint64_t key, const char *host,
 		   const struct cost_run *run, int64_t now)
 {
 	struct cost_entry *e = cost_entry_find(t, uid, key);
-	const struct cost_runs *alone;
-	struct cost_runs *to;
-	uint64_t here;
+	const struct cost_runs *alone = e ? cost_alone(e, now) : NULL;
+	struct cost_runs *to = e ? cost_host_find(e->user, host) : NULL;
+	uint64_t here, ratio, most = COST_SLOW_MOST;
+	struct cost_value *slow;
 
-	if (!e || !run->used)
+	if (!alone || !to || !run->used)
 		return;
-	alone = &e->at[COST_ALONE];
 	here = alone->of[COST_TIME].mean;
-	if (cost_left(alone->runs, alone->seen, now) < COST_FEW || !here || run->cpu_us < here / 4)
-		return;
-	to = cost_host_find(e->user, host);
-	if (!to)
+	if (!here || run->cpu_us < here / 4)
 		return;
 	cost_runs_begin(to, now);
+	slow = &to->of[COST_SLOW];
+	/* It is not slow because runs here happened to be short, nor by one run there. */
+	here += cost_doubt(&alone->of[COST_TIME], alone->runs, COST_WEIGHT);
+	if (to->used && slow->mean < COST_SLOW_MOST / COST_OUTLIER)
+		most = COST_OUTLIER * (slow->mean > 1000 ? slow->mean : 1000);
+	ratio = run->time_us / here < most / 1000 ? run->time_us * 1000 / here : most;
 	if (to->used < COST_RUNS)
 		to->used++;
-	cost_value_add(&to->of[COST_SLOW],
-		       run->time_us / here < COST_SLOW_MOST / 1000 ? run->time_us * 1000 / here
-								   : COST_SLOW_MOST,
-		       to->used);
+	cost_value_add(slow, ratio, to->used, COST_SURE);
 }
 
 unsigned int cost_slowness(const struct cost_table *t, uint32_t uid, const char *host, int64_t now)
@@ -177,9 +198,27 @@ unsigned int cost_slowness(const struct cost_table *t, uint32_t uid, const char 
 	struct cost_user *u = cost_user_find(t, uid);
 	const struct cost_runs *to = u ? cost_host_find(u, host) : NULL;
 
+	uint64_t mean, doubt;
+
 	if (!to || cost_left(to->used, to->seen, now) < COST_FEW)
 		return 0;
-	return to->of[COST_SLOW].mean ?: 1;
+	mean = to->of[COST_SLOW].mean;
+	doubt = cost_doubt(&to->of[COST_SLOW], cost_left(to->used, to->seen, now), COST_SURE);
+	return mean > doubt ? mean - doubt : 1;
+}
+
+bool cost_retries(struct cost_table *t, uint32_t uid, uint64_t key, const char *host, int64_t now)
+{
+	struct cost_entry *e = cost_entry_find(t, uid, key);
+	struct cost_runs *to = e ? cost_host_find(e->user, host) : NULL;
+
+	if (!to || !cost_alone(e, now) || (to->seen <= now && now - to->seen < COST_RETRY))
+		return false;
+	cost_runs_begin(to, now);
+	/* of what is old less counts than of what this run will say */
+	if (to->used > COST_SURE / 2)
+		to->used = COST_SURE / 2;
+	return true;
 }
 
 /* To the host where it is cheapest; 0: not known. */

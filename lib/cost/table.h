@@ -36,9 +36,19 @@ void cost_transferred(struct cost_table *table, uint32_t uid, const char *host, 
  */
 void cost_compared(struct cost_table *table, uint32_t uid, uint64_t key, const char *host,
 		   const struct cost_run *run, int64_t now);
-/** How long this user's programs take on `host`, for each 1000 that they take alone here; 0: not known. */
+/**
+ * How long this user's programs take on `host`, for each 1000 that they take alone here: what is so
+ * whatever chance had in it, which is their mean less three mean deviations of such a mean. 0: not known.
+ */
 unsigned int cost_slowness(const struct cost_table *table, uint32_t uid, const char *host,
 			   int64_t now);
+/**
+ * Whether such a run is to be on `host` to see if that is still slow: true once an hour in which this
+ * user had none there, of a run that can be compared. So what was learned by chance is corrected, for a
+ * task an hour.
+ */
+bool cost_retries(struct cost_table *table, uint32_t uid, uint64_t key, const char *host,
+		  int64_t now);
 /** Whether anything is expected of such a run of this user. */
 bool cost_expect(const struct cost_table *table, uint32_t uid, uint64_t key, int64_t now,
 		 struct cost_expected *out);

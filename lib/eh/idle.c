@@ -9,6 +9,7 @@
 #include "rule.h"
 
 #define NO_NODE UINT32_MAX
+#define IDLE_SLOW 1250
 #define HELD_PART 8 /* processors for one that waits: docs/hierarchy.md */
 
 struct held {
@@ -507,7 +508,7 @@ bool eh_idle_is_slower(unsigned int slow, unsigned int tier, unsigned int tasks,
 	const uint64_t here = (uint64_t)tasks + 1 > processors ? (uint64_t)tasks + 1 : processors;
 
 	/* 1000 * 4 / 5 */
-	return (uint64_t)slow * (tier + 1) * processors > 800 * here;
+	return slow >= IDLE_SLOW && (uint64_t)slow * (tier + 1) * processors > 800 * here;
 }
 
 unsigned int eh_idle_own(const struct eh_idle *i, unsigned int tier)

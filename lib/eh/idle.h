@@ -94,12 +94,11 @@ int eh_idle_step(struct eh_idle *idle, const struct eh_idle_event *event, uint64
 bool eh_idle_accept(struct eh_idle *idle, const struct eh_credit *credit, uint64_t now,
 		    eh_idle_emit_fn emit, void *ctx);
 
-/** Less is not told from chance: 1250 means a quarter more time than here. */
-#define EH_IDLE_SLOW 1250
 /**
  * Whether a task would take longer behind `tier` tasks on each processor of a node than here, as one of
- * `tasks` + 1 on `processors`. `slow`: what the node takes for what takes 1000 here, both idle.
- * A quarter more than what is known counts: if the task is longer than others, it loses there.
+ * `tasks` + 1 on `processors`. `slow`: what the node takes for what takes 1000 here, both idle; below
+ * 1250 the node is as fast as this one. A quarter more than what is known counts: if the task is
+ * longer than others, it loses there.
  */
 bool eh_idle_is_slower(unsigned int slow, unsigned int tier, unsigned int tasks,
 		       unsigned int processors);

@@ -164,8 +164,7 @@ static bool is_slower(const struct eh_load *load, uint32_t home, const struct eh
 	const struct load_node *n = load->nodes;
 	const double slow = 1000.0 * n[home].speed / n[credit->node].speed;
 
-	return slow >= EH_IDLE_SLOW &&
-	       eh_idle_is_slower(slow < UINT32_MAX ? (unsigned int)slow : UINT32_MAX, credit->tier,
+	return eh_idle_is_slower(slow < UINT32_MAX ? (unsigned int)slow : UINT32_MAX, credit->tier,
 				 busy(&n[home]), load_processors(load));
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A program that takes four times as long on the other node as alone at home stays there while home has few tasks, and goes when
-it has many. That is known after three runs on each, and after a restart."""
+it has many. That is known after some runs on each, at least three, and after a restart; a task an hour goes all the same."""
 
-import os, subprocess, sys
+import os, re, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 from ktap import done, ok
@@ -47,6 +47,17 @@ def run(*options):
     return said
 
 
+def an_hour_ago():
+    """Makes what is kept of hosts older."""
+    path, total = os.path.join(os.path.dirname(c.state(0)), "costs"), 0xcbf29ce484222325
+    with open(path) as f:
+        text = re.sub(r"^(host \w+) (\d+)", lambda m: f"{m[1]} {int(m[2]) - 3600}", f.read()[:-len("end 0123456789abcdef\n")], flags=re.M)
+    for byte in text.encode():
+        total = (total ^ byte) * 0x100000001b3 % (1 << 64)
+    with open(path, "w") as f:
+        f.write(f"{text}end {total:016x}\n")
+
+
 def there(said):
     return said["executor"] == c.code(1)
 
@@ -71,9 +82,9 @@ ok("alone it runs at home, which is decided at once", not any(map(there, alone))
 sit(1)
 went = [run() for _ in range(3)]
 ok("with a task at home it leaves, as nobody knows better", all(map(there, went)), went)
-said = run()
-ok("now it is known that it takes longer there: it stays, at once", said["reason"] == "slower" and not there(said) and at_once(said),
-   said)
+# after more of them if other work made these runs differ
+ok("now it is known that it takes longer there: it stays, at once", until(lambda: (said := run())["reason"] == "slower" and
+                                                                          not there(said) and at_once(said)), c.log(0))
 sit(6)
 said = run()
 ok("with seven tasks at home it would take longer here: it leaves", there(said) and said["reason"] == "credit", said)
@@ -83,6 +94,15 @@ c.start(0)
 ok("both are up", c.all_up(range(2)), c.log(0))
 sit(1)
 ok("it is still known", until(lambda: run()["reason"] == "slower"), c.log(0))
+rise()
+ok("it ends again, and its last run there was an hour ago", c.end(0) == 0)
+an_hour_ago()
+c.start(0)
+ok("both are up", c.all_up(range(2)), c.log(0))
+sit(1)
+said = run()
+ok("one task goes there to see", there(said) and any("one an hour goes" in s["what"] for s in said["steps"]), said)
+ok("the next one stays", (said := run())["reason"] == "slower", said)
 ok("all of a session that is to leave leave all the same", until(lambda: there(run("--all"))), c.log(0))
 rise()
 ok("no report of a sanitizer", not c.reports(), c.reports())

@@ -110,79 +110,6 @@ static void test_decision(void **state)
 	cost_free(t);
 }
 
-static void compared(struct cost_table *t, const char *host, uint64_t us, int64_t now)
-{
-	cost_compared(t, ME, 1, host,
-		      &(struct cost_run){ .time_us = us, .used = true, .cpu_us = us }, now);
-}
-
-/* A host is compared by what runs take alone here: of three, and by three. */
-static void test_slowness(void **state)
-{
-	const struct cost_run waits = { .time_us = 4000000, .used = true, .cpu_us = 249999 };
-	struct cost_table *t = cost_new(), *again;
-	char why[COST_WHY], *text;
-
-	for (int i = 0; i < COST_FEW; i++) {
-		compared(t, "n1", 4000000, NOW); /* not known here */
-		cost_transferred(t, ME, "n1", 5000, NOW);
-		ran(t, ME, 1, COST_HERE, 9000000, NOW); /* beside others: that says nothing */
-		compared(t, "n1", 4000000, NOW);
-	}
-	for (int i = 0; i < COST_FEW; i++)
-		ran(t, ME, 1, COST_ALONE, 1000000, NOW);
-	for (int i = 0; i < COST_FEW; i++) {
-		cost_compared(t, ME, 1, "n1", &waits, NOW);
-		cost_compared(t, ME, 1, "n1", &(struct cost_run){ .time_us = 4000000 }, NOW);
-	}
-	for (int i = 0; i < COST_FEW; i++) {
-		assert_int_equal(cost_slowness(t, ME, "n1", NOW), 0);
-		compared(t, "n1", 4000000, NOW);
-		compared(t, "n2", 4000000, NOW); /* nothing was transferred there */
-	}
-	assert_int_equal(cost_slowness(t, ME, "n1", NOW), 4000);
-	assert_int_equal(cost_slowness(t, ME, "n2", NOW), 0);
-	assert_int_equal(cost_slowness(t, OTHER, "n1", NOW), 0);
-	/* more transfers change nothing, and it is kept */
-	cost_transferred(t, ME, "n1", 6000, NOW + 1);
-	text = cost_write(t);
-	again = cost_read(text, why);
-	assert_non_null(again);
-	assert_int_equal(cost_slowness(again, ME, "n1", NOW + 1), 4000);
-	free(text);
-	cost_free(again);
-	/* it becomes faster; and nothing is known when it is old */
-	for (int i = 0; i < 100; i++)
-		compared(t, "n1", 1000000, NOW + 2);
-	assert_in_range(cost_slowness(t, ME, "n1", NOW + 2), 1000, 1010);
-	assert_int_equal(cost_slowness(t, ME, "n1", NOW + 20 * WEEK), 0);
-	/* whatever is told, it is bounded */
-	for (int i = 0; i < 100; i++)
-		compared(t, "n1", UINT64_MAX, NOW + 3);
-	assert_in_range(cost_slowness(t, ME, "n1", NOW + 3), 50000, 100000);
-	cost_free(t);
-}
-
-/* A run that takes eight days ends when nothing is left of its transfer: the file is read all the same. */
-static void test_long_run(void **state)
-{
-	struct cost_table *t = cost_new(), *again;
-	char why[COST_WHY] = "", *text;
-
-	for (int i = 0; i < COST_FEW; i++)
-		ran(t, ME, 1, COST_ALONE, 1000000, NOW + WEEK);
-	cost_transferred(t, ME, "n1", 5000, NOW);
-	compared(t, "n1", 8 * 86400 * 1000000ull, NOW + WEEK + 86400);
-	text = cost_write(t);
-	again = cost_read(text, why);
-	if (!again)
-		fail_msg("its own text is refused: %s", why);
-	assert_int_equal(cost_count(again), 1);
-	free(text);
-	cost_free(again);
-	cost_free(t);
-}
-
 static void test_memory(void **state)
 {
 	struct cost_table *t = cost_new(), *again;
@@ -564,8 +491,7 @@ int main(void)
 		cmocka_unit_test(test_hostile),	 cmocka_unit_test(test_full),
 		cmocka_unit_test(test_share),	 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_corrupt),	 cmocka_unit_test(test_short_sum),
-		cmocka_unit_test(test_slowness), cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_long_run),
+		cmocka_unit_test(test_memory),
 	};
 
 	random_begin();

@@ -134,11 +134,14 @@ static void test_slower(void **state)
 {
 	assert_false(eh_idle_is_slower(1600, 0, 1, 1));
 	assert_true(eh_idle_is_slower(1601, 0, 1, 1));
-	assert_false(eh_idle_is_slower(800, 1, 1, 1));
+	assert_false(eh_idle_is_slower(1600, 1, 3, 1));
 	assert_true(eh_idle_is_slower(1300, 1, 1, 1));
-	assert_true(eh_idle_is_slower(1001, 0, 1, 2)); /* a processor is free here */
-	assert_false(eh_idle_is_slower(1200, 0, 2, 2));
-	assert_true(eh_idle_is_slower(1201, 0, 2, 2));
+	assert_false(eh_idle_is_slower(1249, 0, 1,
+				       2)); /* a processor is free here, but that is as fast */
+	assert_true(eh_idle_is_slower(1250, 0, 1, 2));
+	assert_false(eh_idle_is_slower(1200, 3, 2, 2));
+	assert_false(eh_idle_is_slower(1600, 0, 3, 2));
+	assert_true(eh_idle_is_slower(1601, 0, 3, 2));
 	assert_false(eh_idle_is_slower(100000, 15, UINT32_MAX, 1));
 	assert_true(eh_idle_is_slower(100000, 15, 100, UINT32_MAX / 2));
 }
