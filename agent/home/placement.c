@@ -72,10 +72,11 @@ static void placement_audit(const struct placement *p, enum journal_what what, i
 static void placement_event(const struct placement *p)
 {
 	event_tell(p->agent, "place",
-		   json_pack("{s:s,s:s,s:i,s:i,s:s,s:s,s:s}", "id", p->id, "command", p->command,
-			     "pid", (int)p->pid, "uid", (int)p->uid, "home", p->agent->code,
-			     "executor", p->to ? peer_code(p->to) : p->agent->code, "reason",
-			     reason_name(p->reason)));
+		   json_pack("{s:s,s:s,s:i,s:i,s:s,s:s,s:s,s:f}", "id", p->id, "command",
+			     p->command, "pid", (int)p->pid, "uid", (int)p->uid, "home",
+			     p->agent->code, "executor", p->to ? peer_code(p->to) : p->agent->code,
+			     "reason", reason_name(p->reason), "at_ms",
+			     (clock_us() - p->began_us) / 1000.0));
 }
 
 void placement_stay(struct placement *p, enum ehs_reason reason, const char *text)

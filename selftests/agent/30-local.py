@@ -7,7 +7,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, FRAME, Cluster, closed, frame, read_exactly, read_frame
 from ktap import done, ok
 from player import job
-from wait import until
+from wait import WAIT, until
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
 c = Cluster(2)
@@ -92,7 +92,9 @@ for uid, s in watchers.items():
     seen[uid] = []
     while not seen[uid] or seen[uid][-1]["event"] != "threshold":
         seen[uid].append(read_frame(s)[1])
+    places = [e for e in seen[uid] if e["event"] == "place"]
     seen[uid] = [e["event"] for e in seen[uid] if e["event"] in ("place", "finish")]
+    ok(f"watch by {uid}: how long each placement took", all(0 <= e["at_ms"] < 1e3 * WAIT for e in places), places)
     s.close()
 ok("watch: the same", seen[2002] == [] and seen[0] == seen[2001] == ["place", "finish"], seen)
 
