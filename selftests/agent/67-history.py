@@ -226,5 +226,18 @@ r = ehctl(0, "history")
 ok("without history it says so", r.returncode == 1 and "keeps none" in r.stderr and ehctl(0, "exec", "n1", "--", "true").returncode == 0, r)
 r = ehctl(0, "why", "0.0:99999999")
 ok("and so does why", r.returncode == 1 and "keeps none" in r.stderr, r)
+c.end(0)
+
+# ---- a directory that is not there yet
+
+conf, folder = c.conf(0), os.path.join(os.path.dirname(FILE), "new")
+with open(conf) as f:
+    text = f.read().replace(c.state(0), os.path.join(folder, "state"))
+with open(conf, "w") as f:
+    f.write(text)
+c.start(0, conf)
+must("it is back", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-2000:])
+ehctl(0, "exec", "n1", "--", "true")
+ok("it is made, and the history is in it", states() == ["ended"] and os.path.exists(os.path.join(folder, "history.db")), (history(), c.log(0)[-2000:]))
 ok("no sanitizer has reported", not c.reports(), c.reports())
 done()
