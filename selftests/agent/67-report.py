@@ -36,6 +36,8 @@ ok("of which history has the task", listed.count("\n") == 2 and re.search(",n1,(
 code, out, err = run("--", "sh", "-c", "cat; kill -KILL $$")
 ok("a signal is handed on", (code, out) == (-signal.SIGKILL, "in\n"), (code, out, err))
 ok("one that stays, and why", "of 1 tasks that were to be placed 0 ran elsewhere\n" in err and "stayed: not-sender 1\n" in err and "ehsched: sh: " in err, err)
+code, out, err = run("--jobserver", "--", "sh", "-c", f"{EHCTL} exec n1 -- true")
+ok("tasks of ehctl exec are of no session, and it says so", code == 0 and "of 0 tasks" in err and "of no session" in err and "--session" not in err, (code, err))
 p = start("--", "sh", "-c", "trap 'echo got it; exit 7' TERM; echo ready; while :; do read x; done")
 p.stdout.readline()
 p.send_signal(signal.SIGTERM)

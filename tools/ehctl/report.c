@@ -133,7 +133,13 @@ static void report_print(const struct report_told *told, const char *what, doubl
 		fprintf(stderr, "\n         stayed: ");
 		tally_print(&reasons);
 	}
-	fprintf(stderr, "\n         `ehctl history --session %s` lists them\n", told->session);
+	if (told->managed || json_array_size(tasks))
+		fprintf(stderr, "\n         `ehctl history --session %s` lists them\n",
+			told->session);
+	else
+		fprintf(stderr,
+			"\n         without the module those of `ehctl exec` are of no session: "
+			"`ehctl history` lists them\n");
 }
 
 static void report_make(const struct report_told *told, const char *what, double elapsed,
