@@ -324,7 +324,8 @@ static void doctor_quotas(struct agent *agent, json_t *checks)
 
 static void doctor_cgroup(struct agent *agent, json_t *checks)
 {
-	char path[1100], text[512];
+	const char *fix = "add cpu to cgroup.subtree_control of the parent directory";
+	char path[1100], text[512], above[512];
 
 	if (cgroup_managed_fd(agent) < 0) {
 		doctor_add(checks, "cgroup", DOCTOR_WARNING,
@@ -337,8 +338,12 @@ static void doctor_cgroup(struct agent *agent, json_t *checks)
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", agent->config->cgroup);
 	doctor_read(path, text, sizeof(text));
 	text[strcspn(text, "\n")] = '\0';
-	doctor_add(checks, "cgroup", strstr(text, "cpu") ? DOCTOR_OK : DOCTOR_WARNING,
-		   "add cpu to cgroup.subtree_control of the parent directory",
+	snprintf(path, sizeof(path), "%s/../cgroup.controllers", agent->config->cgroup);
+	/* nothing can be added that a hierarchy of cgroup 1 has */
+	if (doctor_read(path, above, sizeof(above)) && !strstr(above, "cpu"))
+		fix = "the parent directory does not have cpu itself: have all controllers in "
+		      "cgroup2 (systemd.unified_cgroup_hierarchy=1)";
+	doctor_add(checks, "cgroup", strstr(text, "cpu") ? DOCTOR_OK : DOCTOR_WARNING, fix,
 		   "%s, controllers: %s", agent->config->cgroup, *text ? text : "none");
 }
 
