@@ -13,25 +13,31 @@
 #include "node/kernel.h"
 #include "wire/reason.h"
 
-/* Counts placements that the module does not see: those of ehctl exec. */
+/* Placements by what was decided here: of ehctl exec, and of execs about which the module asked. */
 struct counters {
-	uint64_t own[EHS_REASON_MAX + 1];
-	uint64_t credits, credits_kernel; /* by a credit; of these, execs that the module saw */
+	uint64_t own[REASON_OWN_END];
 };
 
-void counters_started(const struct peer *executor, enum ehs_reason reason, bool kernel)
+/* Whether the module's count for it is told. It may have none in verdicts, and has others for them (kernel_verdict()). */
+static bool counters_is_modules(unsigned int reason)
+{
+	return reason == EHS_REASON_NONE || reason_is_kernels(reason);
+}
+
+void counters_started(const struct peer *executor, enum ehs_reason reason)
 {
 	struct agent *agent = executor->agent;
 	struct peer *p = peers_by_code(agent, executor->code);
 
 	if (p)
 		p->ran++;
-	if (reason == REASON_CREDIT) {
-		agent->counters->credits++;
-		agent->counters->credits_kernel += kernel;
-	}
-	/* The module counts its own. */
-	if (!kernel && reason <= EHS_REASON_MAX)
+	agent->counters->own[reason]++;
+}
+
+void counters_stays(struct agent *agent, enum ehs_reason reason)
+{
+	/* A time-out of both, or a killed task, is counted there. */
+	if (!counters_is_modules(reason) || reason == EHS_REASON_NOT_SENDER)
 		agent->counters->own[reason]++;
 }
 
@@ -51,27 +57,22 @@ static bool counters_is_local(unsigned int reason)
 void counters_add(struct agent *agent, json_t *status)
 {
 	json_t *placed = json_array(), *reasons = json_array();
-	uint64_t count[EHS_REASON_MAX + 1] = { 0 }, local = 0;
+	uint64_t module[EHS_REASON_MAX + 1] = { 0 }, local = 0, count;
 	struct peer *p;
 
 	/* Without the module all stay 0, because nobody sees what starts here. */
-	kernel_counters(agent, counters_on_counter, count);
-	/* It counts those that went by a credit as this (reason_for_kernel()). */
-	if (count[EHS_REASON_SENDER] >= agent->counters->credits_kernel)
-		count[EHS_REASON_SENDER] -= agent->counters->credits_kernel;
-	for (unsigned int r = 0; r <= EHS_REASON_MAX; r++) {
-		if (counters_is_local(r))
-			local += count[r];
-		count[r] += agent->counters->own[r];
-		if (count[r])
+	kernel_counters(agent, counters_on_counter, module);
+	for (unsigned int r = 0; r < REASON_OWN_END; r++) {
+		count = agent->counters->own[r];
+		if (r <= EHS_REASON_MAX && counters_is_modules(r))
+			count += module[r];
+		if (r <= EHS_REASON_MAX && counters_is_local(r))
+			local += module[r];
+		if (count)
 			json_array_append_new(reasons,
 					      json_pack("{s:s,s:I}", "reason", reason_name(r),
-							"tasks", (json_int_t)count[r]));
+							"tasks", (json_int_t)count));
 	}
-	if (agent->counters->credits)
-		json_array_append_new(reasons,
-				      json_pack("{s:s,s:I}", "reason", reason_name(REASON_CREDIT),
-						"tasks", (json_int_t)agent->counters->credits));
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p))
 		json_array_append_new(placed,
 				      json_pack("{s:s,s:I}", "executor", peer_code(p), "tasks",

@@ -18,11 +18,10 @@ struct peer;
 int counters_init(struct agent *agent); /**< 0 or -ENOMEM */
 void counters_exit(struct agent *agent);
 
-/**
- * Counts a task of this node that has started on `executor` for this reason. `kernel`: the module
- * placed it, and has counted the reason.
- */
-void counters_started(const struct peer *executor, enum ehs_reason reason, bool kernel);
+/** Counts a task of this node that has started on `executor` for this reason. */
+void counters_started(const struct peer *executor, enum ehs_reason reason);
+/** Counts an exec about which the module has asked, and which stays for this reason. */
+void counters_stays(struct agent *agent, enum ehs_reason reason);
 
 /** Adds "placed":[{"executor","tasks"}] and "reasons":[{"reason","tasks"}]. */
 void counters_add(struct agent *agent, json_t *status);

@@ -4,6 +4,7 @@
 #include <linux/ehsched.h>
 
 #include "base/agent.h"
+#include "home/counters.h"
 #include "home/learn.h"
 #include "home/placement.h"
 #include "home/record.h"
@@ -14,8 +15,10 @@
 static void exec_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
 			 enum ehs_reason reason)
 {
-	if (!to)
+	if (!to) {
 		learn_stays(p);
+		counters_stays(ctx, reason);
+	}
 	record_time(p, TIMING_VERDICT);
 	kernel_verdict(ctx, placement_cookie(p), to, reason);
 }

@@ -10,6 +10,7 @@
 #include <linux/ehsched.h>
 
 #include "base/agent.h"
+#include "home/counters.h"
 #include "home/exec.h"
 #include "home/learn.h"
 #include "home/placement.h"
@@ -71,6 +72,10 @@ void placement_too_late(struct agent *agent, uint64_t cookie)
 }
 
 void learn_stays(struct placement *p)
+{
+}
+
+void counters_stays(struct agent *agent, enum ehs_reason why)
 {
 }
 
