@@ -132,14 +132,21 @@ static u64 ehs_task_wanted(const struct task_struct *thread)
 /*
  * For ehs_load_unboost(): of a process that exits the part of its time in which its first thread
  * wanted a processor, if there are no other threads. Of others nothing is known.
+ *
+ * The record is written before de_thread(): a thread that calls exec becomes the first one, with
+ * the time that it has had, only if the exec succeeds. And it may do so in another namespace or
+ * cgroup, where the record is not written again. So the first thread that exits may be another
+ * than the one that @rec->wanted is of, even at the same address: then it may have had less time.
  */
 static u32 ehs_task_part(const struct ehs_task *rec)
 {
-	if (task_tgid(current) != rec->tgid || !(current->flags & PF_EXITING) ||
-	    !thread_group_leader(current) || !thread_group_empty(current))
+	u64 wanted = ehs_task_wanted(current);
+
+	if (current != rec->thread || wanted < rec->wanted || task_tgid(current) != rec->tgid ||
+	    !(current->flags & PF_EXITING) || !thread_group_leader(current) ||
+	    !thread_group_empty(current))
 		return 0;
-	return ehs_load_part(ehs_task_wanted(current) - rec->wanted,
-			     ktime_get_ns() - rec->started_at);
+	return ehs_load_part(wanted - rec->wanted, ktime_get_ns() - rec->started_at);
 }
 
 /**
@@ -236,6 +243,7 @@ static void ehs_task_describe(struct ehs_task *rec, struct task_struct *task)
 {
 	rec->started = ktime_get_real_ns();
 	rec->started_at = ktime_get_ns();
+	rec->thread = task;
 	rec->wanted = ehs_task_wanted(task);
 	rec->uid = task_uid(task);
 	rcu_read_lock();

@@ -62,7 +62,8 @@ struct ehs_arrival {
  * @uid: its user at the last exec
  * @accounted: what TASK_ACCOUNT has added since then, see ehs_usage_is_possible()
  * @boosted_at: see ehs_load_boost()
- * @wanted: how long its first thread had wanted a processor at the last exec, ns
+ * @thread: called the last exec, or was named; only compared, as it may be gone
+ * @wanted: how long @thread had wanted a processor then, ns
  * @gone: removed from table and tree; nothing counts it any more
  * @in_exec: an exec of it is under way, which will settle it; also read under RCU
  * @running: part of the node's load, because it runs here
@@ -89,6 +90,7 @@ struct ehs_task {
 	kuid_t uid;
 	struct ehs_usage accounted;
 	u32 boosted_at;
+	const struct task_struct *thread;
 	u64 wanted;
 	bool gone;
 	bool in_exec;

@@ -44,6 +44,46 @@ holds "nor does one that shared the processor with it ($got)" "got > 700 && got 
 echo 0 >$traces/events/ehsched/ehs_arrival/enable
 kill $busy
 wait $busy 2>/dev/null
+# What of a whole task an exit takes along, in 1/1024, is known of the thread that called exec only.
+kprobes=$traces/kprobe_events
+if [ -e $kprobes ]; then
+	echo 'p:ehs_part ehsched:ehs_load_unboost part=$arg3:u32' >$kprobes
+	echo 1 >$traces/events/kprobes/ehs_part/enable
+fi
+echo no format >"$work/failing" && chmod 755 "$work/failing"
+threads='import ctypes, os, sys, threading, time
+def fail():
+    while 2 * time.thread_time() < time.process_time() + 0.4:
+        pass
+    try:
+        os.execv(sys.argv[1], sys.argv[1:])
+    except OSError:
+        pass
+def leave():
+    ctypes.CDLL(None).unshare(0x40000000)  # CLONE_NEWNET
+    os.execv("/bin/true", ["true"])
+def compute():
+    os.execv("/bin/bash", ["bash", "-c", sys.argv[2]])
+def another(call):
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+'
+# takes NAME CALLS EXPRESSION: of $got, the part of a process that makes these calls
+takes() {
+	echo >$traces/trace
+	$there $probe in $cg/m -- python3 -c "$threads$2" "$work/failing" "$computes"
+	[ -e $kprobes ] || { skip "$1" "the kernel has no kprobes"; return; }
+	got=$(sed -n 's/.* ehs_part: .* part=//p' $traces/trace)
+	holds "$1 (${got:=-1})" "$3"
+}
+takes "one whose other thread has computed, and called exec in vain, takes nothing along" "another(fail)" "got == 0"
+takes "nor does one whose other thread has become a program of another network namespace" "fail(); another(leave)" "got == 0"
+takes "one whose other thread has become a program that computes takes that along" "another(compute)" "got > 500"
+if [ -e $kprobes ]; then
+	echo 0 >$traces/events/kprobes/ehs_part/enable
+	echo >$kprobes
+fi
 : >"$out"
 $probe busy 3 >"$out" &
 busy=$!
