@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/idle_message.h"
-#include "cluster/report.h"
 #include "cluster/versions.h"
 #include "eh/idle.h"
 #include "eh/member.h"
@@ -401,21 +400,14 @@ void credits_stays(struct agent *agent)
 
 /* ---- for placements ---- */
 
-/* Whoever knows it may answer. Placements are numbered one after the other, so those of the next ones are known. */
-static uint64_t credits_id(const char *placement)
-{
-	uint64_t id;
-
-	return getrandom(&id, sizeof(id), GRND_NONBLOCK) == sizeof(id) ? id : report_id(placement);
-}
-
-void credits_want(struct agent *agent, const char *id, unsigned int time_ms, unsigned int hold_ms,
-		  credits_fn done, void *ctx)
+void credits_want(struct agent *agent, unsigned int time_ms, unsigned int hold_ms, credits_fn done,
+		  void *ctx)
 {
 	const struct timeval limit = { time_ms / 1000, time_ms % 1000 * 1000 };
 	struct credits_want *w = agent->credits ? calloc(1, sizeof(*w)) : NULL;
 
-	if (w)
+	/* Whoever knows the id may answer. */
+	if (w && getrandom(&w->id, sizeof(w->id), GRND_NONBLOCK) == sizeof(w->id))
 		w->limit = evtimer_new(agent->base, credits_on_limit, w);
 	if (!w || !w->limit || evtimer_add(w->limit, &limit)) {
 		if (w && w->limit)
@@ -425,7 +417,6 @@ void credits_want(struct agent *agent, const char *id, unsigned int time_ms, uns
 		return;
 	}
 	w->agent = agent;
-	w->id = credits_id(id);
 	w->hold_ms = hold_ms;
 	w->done = done;
 	w->ctx = ctx;

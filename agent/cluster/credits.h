@@ -46,11 +46,11 @@ void credits_stays(struct agent *agent);
 /** The credit, and its node; `to` NULL: there is none. This node without a credit: a processor
  *  here has become free. Borrowed during the call. */
 typedef void (*credits_fn)(void *ctx, struct peer *to, const struct eh_credit *credit);
-/** Asks for a credit for the placement with this id, which may wait for `hold_ms` until a
+/** Asks for a credit for a placement, which may wait for `hold_ms` until a
  *  processor is free, here or elsewhere. `done` is called exactly once, perhaps at once, at the
  *  latest after `time_ms`; not after credits_exit(). */
-void credits_want(struct agent *agent, const char *id, unsigned int time_ms, unsigned int hold_ms,
-		  credits_fn done, void *ctx);
+void credits_want(struct agent *agent, unsigned int time_ms, unsigned int hold_ms, credits_fn done,
+		  void *ctx);
 /** Nobody will use this credit. Harmless if it was used. */
 void credits_unused(struct agent *agent, const struct eh_credit *credit);
 /** A task comes with a credit of this node: true once at most. */

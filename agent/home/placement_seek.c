@@ -268,7 +268,7 @@ static void seek_credit(struct placement *p)
 	p->ncredits++;
 	record_hold(p);
 	/* the rest is for the thresholds, if no answer comes */
-	credits_want(p->agent, p->id, (placement_time_left(p) + 1) / 2, seek_hold_ms(p),
+	credits_want(p->agent, (placement_time_left(p) + 1) / 2, seek_hold_ms(p),
 		     seek_on_credit, p);
 }
 
