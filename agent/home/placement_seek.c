@@ -181,7 +181,7 @@ static bool seek_is_slower(struct placement *p, const struct peer *to,
 }
 
 /* Whether no node is faster even if it is free. At most 16 are known, so this ends soon. */
-static bool seek_all_slower(struct placement *p)
+static bool seek_all_slower(const struct placement *p)
 {
 	bool any = false;
 
@@ -190,13 +190,18 @@ static bool seek_all_slower(struct placement *p)
 			continue;
 		if (!seek_slower(p, to, 0))
 			return false;
-		if (learn_retries(p, to)) {
-			p->retries = true;
-			return false;
-		}
 		any = true;
 	}
 	return any;
+}
+
+/* Whether it is the one task of this hour that goes to one of them all the same. */
+static bool seek_retries(struct placement *p)
+{
+	for (struct peer *to = peers_next(p->agent, NULL); to && !p->retries;
+	     to = peers_next(p->agent, to))
+		p->retries = !to->self && peer_is_up(to) && learn_retries(p, to);
+	return p->retries;
 }
 
 /* Another node may not be slower. */
@@ -268,8 +273,8 @@ static void seek_credit(struct placement *p)
 	p->ncredits++;
 	record_hold(p);
 	/* the rest is for the thresholds, if no answer comes */
-	credits_want(p->agent, (placement_time_left(p) + 1) / 2, seek_hold_ms(p),
-		     seek_on_credit, p);
+	credits_want(p->agent, (placement_time_left(p) + 1) / 2, seek_hold_ms(p), seek_on_credit,
+		     p);
 }
 
 static void seek_other(struct placement *p)
@@ -293,7 +298,7 @@ bool placement_seek_stays(struct placement *p)
 	hierarchy_touch_now(p->agent);
 	if (!p->leaves && credits_has_room(p->agent))
 		placement_stay(p, EHS_REASON_NOT_SENDER, SEEK_FREE);
-	else if (seek_all_slower(p))
+	else if (seek_all_slower(p) && !seek_retries(p))
 		placement_stay(p, REASON_SLOWER, NULL);
 	else
 		return false;
