@@ -64,6 +64,24 @@ bool keep_path(const struct config *c, const char *name, char path[PATH_MAX])
 	return snprintf(path, PATH_MAX, "%s/%s", dirname(folder), name) < PATH_MAX;
 }
 
+/* The directory of a file, which is made if it is not there. */
+static const char *keep_folder(const char *path, char room[PATH_MAX])
+{
+	const char *folder;
+
+	snprintf(room, PATH_MAX, "%s", path);
+	folder = dirname(room);
+	mkdir(folder, 0755);
+	return folder;
+}
+
+void keep_make(const struct config *c)
+{
+	char room[PATH_MAX];
+
+	keep_folder(c->state, room);
+}
+
 /* ---- a file, in the thread ---- */
 
 static int keep_fill(const char *path, const char *text, bool sync)
@@ -104,9 +122,7 @@ static int keep_do(const struct keep_job *job)
 		return unlink(job->path) && errno != ENOENT ? -errno : 0;
 	if (snprintf(work, sizeof(work), "%s.new", job->path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	snprintf(room, sizeof(room), "%s", job->path);
-	folder = dirname(room);
-	mkdir(folder, 0755);
+	folder = keep_folder(job->path, room);
 	err = keep_fill(work, job->text, job->sync);
 	if (!err && rename(work, job->path))
 		err = -errno;

@@ -30,6 +30,8 @@ void keep_settle(struct agent *agent);
 /** The same, and the end of it. */
 void keep_exit(struct agent *agent);
 
+/** Makes the directory if it is not there; writing a file does, too. */
+void keep_make(const struct config *config);
 /** The path of a file of this name. false: it is too long. */
 bool keep_path(const struct config *config, const char *name, char path[PATH_MAX]);
 /**

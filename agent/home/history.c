@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +26,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/config_data.h"
+#include "base/keep.h"
 #include "base/log.h"
 #include "helpers/common/companion.h"
 #include "wire/clean.h"
@@ -102,7 +102,7 @@ static int64_t history_seconds(const struct config *c)
 static int history_fork(struct history *h)
 {
 	const struct config *c = h->agent->config;
-	char path[4096], file[4096], folder[4096], rows[24], bytes[24], age[24];
+	char path[4096], file[4096], rows[24], bytes[24], age[24];
 	const char *argv[] = { "ehhist",	"--file", file,	   "--rows", rows,
 			       "--bytes",	bytes,	  "--age", age,	     "--boot",
 			       clock_boot_id(), NULL };
@@ -112,9 +112,8 @@ static int history_fork(struct history *h)
 	if (!companion("ehhist", path, sizeof(path)))
 		return -ENOENT;
 	history_path(h->agent, file, sizeof(file));
-	/* keep.c makes it, too, but may have nothing to write there for minutes */
-	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(file, '/') - file), file);
-	mkdir(folder, 0755);
+	/* there may be no other file to be written for minutes */
+	keep_make(c);
 	snprintf(rows, sizeof(rows), "%u", c->history_rows);
 	snprintf(bytes, sizeof(bytes), "%lld", (long long)history_bytes(c));
 	snprintf(age, sizeof(age), "%lld", (long long)history_seconds(c));
