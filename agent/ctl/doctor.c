@@ -322,6 +322,19 @@ static void doctor_quotas(struct agent *agent, json_t *checks)
 	json_decref(quotas);
 }
 
+/* Whether a list with blanks between its words has this one: cpuset is not cpu. */
+static bool doctor_lists(const char *list, const char *word)
+{
+	const size_t length = strlen(word);
+
+	for (const char *at = list + strspn(list, " \n"); *at; at += strspn(at, " \n")) {
+		if (!strncmp(at, word, length) && strchr(" \n", at[length]))
+			return true;
+		at += strcspn(at, " \n");
+	}
+	return false;
+}
+
 static void doctor_cgroup(struct agent *agent, json_t *checks)
 {
 	const char *fix = "add cpu to cgroup.subtree_control of the parent directory";
@@ -340,10 +353,10 @@ static void doctor_cgroup(struct agent *agent, json_t *checks)
 	text[strcspn(text, "\n")] = '\0';
 	snprintf(path, sizeof(path), "%s/../cgroup.controllers", agent->config->cgroup);
 	/* nothing can be added that a hierarchy of cgroup 1 has */
-	if (doctor_read(path, above, sizeof(above)) && !strstr(above, "cpu"))
+	if (doctor_read(path, above, sizeof(above)) && !doctor_lists(above, "cpu"))
 		fix = "the parent directory does not have cpu itself: have all controllers in "
 		      "cgroup2 (systemd.unified_cgroup_hierarchy=1)";
-	doctor_add(checks, "cgroup", strstr(text, "cpu") ? DOCTOR_OK : DOCTOR_WARNING, fix,
+	doctor_add(checks, "cgroup", doctor_lists(text, "cpu") ? DOCTOR_OK : DOCTOR_WARNING, fix,
 		   "%s, controllers: %s", agent->config->cgroup, *text ? text : "none");
 }
 
