@@ -8,7 +8,7 @@
 
 #include "home/record.h"
 
-/** Whether nothing is decided, as far as anybody asks for it: what a decision takes back may answer its own questions. */
+/** Whether it is still to be decided: an answer that comes while it is being decided is too late. */
 static inline bool placement_is_open(const struct placement *p)
 {
 	return p->phase == PLACEMENT_OPEN && p->decided;

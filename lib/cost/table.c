@@ -197,13 +197,13 @@ unsigned int cost_slowness(const struct cost_table *t, uint32_t uid, const char 
 {
 	struct cost_user *u = cost_user_find(t, uid);
 	const struct cost_runs *to = u ? cost_host_find(u, host) : NULL;
-
+	const uint32_t runs = to ? cost_left(to->used, to->seen, now) : 0;
 	uint64_t mean, doubt;
 
-	if (!to || cost_left(to->used, to->seen, now) < COST_FEW)
+	if (runs < COST_FEW)
 		return 0;
 	mean = to->of[COST_SLOW].mean;
-	doubt = cost_doubt(&to->of[COST_SLOW], cost_left(to->used, to->seen, now), COST_SURE);
+	doubt = cost_doubt(&to->of[COST_SLOW], runs, COST_SURE);
 	return mean > doubt ? mean - doubt : 1;
 }
 
