@@ -89,10 +89,18 @@ ok("alone it runs at home, which is decided at once", not any(map(there, alone))
 sit(1)
 went = [run() for _ in range(3)]
 ok("with a task at home it leaves, as nobody knows better", all(map(there, went)), went)
-# other work may have made these runs differ
-more = next((n for n in range(1, 11) if (said := run())["reason"] == "slower"), None)
-print(f"# after {more} more")
-ok("soon it is known that it takes longer there: it stays, at once", more and not there(said) and at_once(said), said)
+# other work may have made these runs differ: then there are more, here and there
+for rounds in range(10):
+    said = run()
+    if said["reason"] == "slower":
+        break
+    rise()
+    until(lambda: not node(0)["load"])
+    for _ in range(5):
+        run()
+    sit(1)
+print(f"# after {rounds} rounds")
+ok("soon it is known that it takes longer there: it stays, at once", said["reason"] == "slower" and not there(said) and at_once(said), said)
 sit(6)
 said = run()
 ok("with seven tasks at home it would take longer here: it leaves", there(said) and said["reason"] == "credit", said)
