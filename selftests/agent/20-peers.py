@@ -5,7 +5,7 @@
 import os, signal, socket, ssl, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import Cluster, closed
+from cluster import STRANGERS, Cluster, closed, gone
 from ktap import done, ok
 from netns import address
 from wait import until
@@ -109,7 +109,8 @@ for i in range(300):
     s.connect((address(0), 7411))
     crowd.append(s)
 ok(f"300 silent connections cost little ({c.memory(0)} KiB)", (saw := c.memory(0)) < 40960, saw)
-ok("most are closed", c.logged(0, "others came"), c.log(0)[-2000:])
+# by the rule for sources or by that for strangers: this depends on how fast those before came
+ok("but for a few all are closed", until(lambda: sum(map(gone, crowd)) >= len(crowd) - STRANGERS), c.log(0)[-2000:])
 ok("and the agent answers", c.alive(0))
 for s in crowd:
     s.close()

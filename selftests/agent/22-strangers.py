@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A stranger who can only reach the port keeps nobody out: connections without a certificate have a limit and a deadline."""
 
-import os, select, socket, struct, sys, threading
+import os, socket, struct, sys, threading
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import Cluster
+from cluster import STRANGERS, Cluster, gone
 from ktap import done, ok
 from netns import address
 from wait import until
-
-PLACES = 64     # STRANGERS_MAX
 
 c = Cluster(3)
 c.start(0)
@@ -26,17 +24,7 @@ def knock(node):
     return s
 
 
-def gone(s):
-    """Whether the agent has closed it."""
-    if not select.select([s], [], [], 0)[0]:
-        return False
-    try:
-        return not s.recv(1)
-    except OSError:
-        return True
-
-
-crowd = [knock(2) for i in range(PLACES)]
+crowd = [knock(2) for i in range(STRANGERS)]
 member = http2.Client(http2.connect(c.net, 1, address(0), os.path.join(c.dir, "cert"), "n1"))
 ok("a member is served while a host holds all places of strangers",
    (saw := member.hello()) == 200, saw)
@@ -73,14 +61,14 @@ crowd = []
 def besiege():
     while not over.is_set():
         crowd[:] = [s for s in crowd if not gone(s)]
-        while len(crowd) < 2 * PLACES and not over.is_set():
+        while len(crowd) < 2 * STRANGERS and not over.is_set():
             crowd.append(knock(2))
         over.wait(0.05)
 
 
 thread = threading.Thread(target=besiege)
 thread.start()
-ok("the places are taken", until(lambda: len(crowd) >= PLACES))
+ok("the places are taken", until(lambda: len(crowd) >= STRANGERS))
 c.start(1)
 ok("a member that starts meanwhile finds the others", c.all_up([0, 1]))
 over.set()

@@ -16,6 +16,7 @@ AGENT = os.path.join(BUILD, "bin", "ehagent")
 STUB = os.path.join(BUILD, "bin", "ehstub")
 LAUNCH = os.path.join(BUILD, "bin", "ehlaunch")
 USER = 64123        # of agents without rights: nobody else's
+STRANGERS = 64      # connections without a certificate that an agent keeps: STRANGERS_MAX
 
 os.chdir(TOP)
 
@@ -457,6 +458,16 @@ def read_exactly(s, n):
 def read_frame(s):
     number, length = struct.unpack("<II", read_exactly(s, 8))
     return number, json.loads(read_exactly(s, length))
+
+
+def gone(s):
+    """Whether the other side has closed it; waits for nothing."""
+    if not select.select([s], [], [], 0)[0]:
+        return False
+    try:
+        return not s.recv(1)
+    except OSError:
+        return True
 
 
 def closed(s):
