@@ -9,7 +9,9 @@ from cluster import EHCTL, Cluster
 from ktap import done, ok
 from wait import WAIT, until
 
-STEPS = 200000      # of a loop of the shell: some tenths of a second
+STEPS = 100000      # of a loop of the shell: a tenth of a second or more
+SLOWER = 8          # so much that it is known although other work makes runs differ
+MANY = 15           # tasks at home with which it is faster there all the same
 c = Cluster(3, 'capacity = 1\nload-index = "tasks"\nthreshold = 20\nthreshold-floor = 1\nthreshold-length = 0\ndwell = 0\n'
             'heartbeat = 1000\ntime-limit = 10000\n')
 sitters = []
@@ -78,7 +80,7 @@ program = os.path.join(c.dir, "slow-elsewhere")
 with c.net.enter(0):
     home = os.readlink("/proc/self/ns/net")
 with open(program, "w") as f:
-    f.write(f'#!/bin/sh\nn={STEPS}\n[ "$(readlink /proc/self/ns/net)" = "{home}" ] || n={4 * STEPS}\n'
+    f.write(f'#!/bin/sh\nn={STEPS}\n[ "$(readlink /proc/self/ns/net)" = "{home}" ] || n={SLOWER * STEPS}\n'
             'while [ $n -gt 0 ]; do n=$((n - 1)); done\n')
 os.chmod(program, 0o755)
 for i in range(2):
@@ -101,9 +103,9 @@ for rounds in range(10):
     sit(1)
 print(f"# after {rounds} rounds")
 ok("soon it is known that it takes longer there: it stays, at once", said["reason"] == "slower" and not there(said) and at_once(said), said)
-sit(6)
+sit(MANY - 1)
 said = run()
-ok("with seven tasks at home it would take longer here: it leaves", there(said) and said["reason"] == "credit", said)
+ok(f"with {MANY} tasks at home it would take longer here: it leaves", there(said) and said["reason"] == "credit", said)
 rise()
 ok("home ends and starts again", c.end(0) == 0)
 c.start(0)
