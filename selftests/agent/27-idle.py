@@ -238,7 +238,6 @@ else:
     ok("numbers out of bounds are refused", True)
 
 
-
 def guess():
     """Answers with the liar's credit for the home's next tasks, by what is known of them: they are numbered."""
     code, n = c.ask(home, {"command": "why", "id": str(tasks[-1].pid)})["id"].rsplit(":", 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A program that takes four times as long on the other node as alone at home stays there while home has few tasks, and goes when
+"""A program that takes eight times as long on the other node as alone at home stays there while home has few tasks, and goes when
 it has many. That is known after some runs on each, at least three, and after a restart; a task an hour goes all the same."""
 
 import os, re, subprocess, sys
