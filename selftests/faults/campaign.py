@@ -12,6 +12,7 @@ NODES = 8
 TASKS = 10                      # at once
 AT_ONCE = 5                     # faults
 STUCK = JOB_LIMIT + 2 * WAIT    # a task that is older has hung: no task is longer than some seconds, no fault longer than that
+SCENE = 400                     # lines of a log
 
 
 def percentile(values, share):
@@ -94,8 +95,9 @@ class Campaign:
         self.live = [t for t in self.live if t not in done]
         if done:        # said at once, and judged at the end once more
             for word, tasks in work.judge(done, self.place.runs()).items():
-                if word in work.WRONG:
-                    self.say("\n".join(f"# {now - self.began:.0f} s: {word}: {t.seen(self.place.runs())}" for t in tasks))
+                for t in tasks if word in work.WRONG else ():
+                    self.say(f"# {now - self.began:.0f} s: {word}: {t.seen(self.place.runs())}")
+                    self.show_scene(t)
         held = {i for f in self.active() for i in f.victims}
         for i, agent in self.nodes.agents.items():
             if i not in held and agent.poll() is not None and not self.held_now(i):
@@ -105,6 +107,15 @@ class Campaign:
             if i not in held and launcher.poll() is not None and not self.held_now(i):
                 self.problems.append(f"n{i}: its ehlaunch ended by itself, status {launcher.returncode}")
                 self.nodes.launch(i)
+
+    def show_scene(self, task):
+        """What happened on both nodes of a task, which their logs at the end have no more."""
+        for f in self.faults:
+            if {task.home, task.away} & set(f.victims) and f.began > task.began - STUCK:
+                self.say(f"#   {f.began - self.began:.1f} s: {f}, over after {f.took} s more")
+        for i in (task.home, task.away):
+            for line in self.nodes.log(i).splitlines()[-SCENE:]:
+                self.say(f"#   n{i}: {line[:240]}")
 
     def held_now(self, i):
         return any(i in f.victims for f in self.active())

@@ -21,6 +21,7 @@ class Fault:
     def __init__(self, campaign, dice, victims):
         self.c, self.n, self.victims = campaign, campaign.nodes, victims
         self.i = victims[0]
+        self.began = time.monotonic()
         self.seconds = dice.uniform(*self.hold)
         self.seed = dice.randrange(1 << 30)
         self.share = dice.random()
