@@ -72,6 +72,7 @@ struct guest {
 	pid_t program; /* 0: not started */
 	bool grouped; /* has its own cgroup */
 	bool comparing; /* its end has not said yet whether the named files are the same */
+	bool unread; /* its end has not said yet that it has its job: without this agent it would end */
 	bool home_gone; /* its stub has ended: ehguest ends, too */
 	bool stopped, paused; /* the task is; with its stub */
 	/* of an earlier agent: its view is not here yet. GUEST_ANY_VIEW: if it has one */
@@ -126,6 +127,8 @@ int guest_tell_attached(struct guest *g);
 void guest_give_up(struct guest *g);
 /** Tells home why the task does not start, and kills what there is. `error`: errno or 0. */
 void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what);
+/** Tells home that the end is there, if its files are those of home, and nothing is missing: guest_job.c. */
+void guest_try_link(struct guest *g);
 /** The files are those of home: tells home that its end is there. The end itself was told when it was started. */
 void guest_linked(struct guest *g);
 /** Home has opened another stream for it: tells both ends that they are connected. */

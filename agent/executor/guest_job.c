@@ -120,10 +120,9 @@ static void guest_again_in_view(struct guest *g)
 	guest_view_home(g);
 }
 
-/* Nothing is compared any more. */
-static void guest_same(struct guest *g)
+void guest_try_link(struct guest *g)
 {
-	if (g->comparing || g->ask)
+	if (g->comparing || g->ask || g->unread)
 		return;
 	evtimer_del(g->timer);
 	guest_drop_job(g);
@@ -138,7 +137,7 @@ static void guest_admitted(struct guest *g)
 	else if (g->place->view == VIEW_HOME)
 		guest_again_in_view(g);
 	else
-		guest_same(g);
+		guest_try_link(g);
 	/* It goes with what the end says, if that is there. */
 	if (g->state != GUEST_LINKED)
 		route_push(&g->route);
@@ -179,8 +178,13 @@ int guest_on_seen(struct guest *g, const uint8_t *payload, uint32_t length)
 
 	if (seen_decode(&seen, payload, length))
 		return -EPROTO;
-	if (!g->ask || g->state != GUEST_STARTING)
+	if (g->state != GUEST_STARTING)
 		return 0;
+	g->unread = false;
+	if (!g->ask) {
+		guest_try_link(g);
+		return 0;
+	}
 	/* Its next frames are not passed on before that is decided. */
 	g->looking = !reserve_ask_seen(g->ask, &seen);
 	return g->looking ? -EAGAIN : 0;
@@ -332,7 +336,7 @@ void guest_on_compared(struct guest *g, const char *other)
 	free(g->named);
 	g->named = NULL;
 	if (!other) {
-		guest_same(g);
+		guest_try_link(g);
 		return;
 	}
 	trouble = g->place->view == VIEW_AUTO ? view_trouble(g->agent) : NULL;

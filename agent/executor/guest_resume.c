@@ -85,7 +85,7 @@ static bool resume_is_its(const struct resume *r, const struct guest *g)
 
 static void resume_try(struct resume *r)
 {
-	/* Just started: its ehguest may still come. */
+	/* Just started: its ehguest may still come, if it lives. */
 	uint64_t age = clock_ms() - r->agent->guests->began;
 	const unsigned int limit = r->agent->config->job_limit;
 	struct guest *g = resume_find(r->agent, r->token);
@@ -93,7 +93,7 @@ static void resume_try(struct resume *r)
 
 	if (g && resume_is_its(r, g)) {
 		resume_join(r, g);
-	} else if (g || age >= limit) {
+	} else if (g || age >= limit || cgroup_guest_empty(r->agent, r->id)) {
 		resume_gone(r);
 	} else {
 		wait = (struct timeval){ (limit - age) / 1000, (limit - age) % 1000 * 1000 };

@@ -10,6 +10,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
+#include "base/launcher.h"
 #include "base/log.h"
 #include "executor/guest_job.h"
 #include "executor/launch.h"
@@ -49,8 +50,7 @@ static void guest_on_control(evutil_socket_t fd, short what, void *arg)
 	if (!news.what) {
 		g->pid = news.pid;
 		guest_time(g, TIMING_LAUNCHED);
-		if (!g->comparing && !g->ask)
-			guest_linked(g);
+		guest_try_link(g);
 		return;
 	}
 	guest_failed(g, &news);
@@ -92,7 +92,7 @@ static int guest_wait_files(struct guest *g)
 	const unsigned int ms = g->agent->config->lease / 2;
 	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
 
-	return g->comparing || g->ask ? evtimer_add(g->timer, &limit) : 0;
+	return g->comparing || g->ask || g->unread ? evtimer_add(g->timer, &limit) : 0;
 }
 
 /* ---- the start ---- */
@@ -125,6 +125,7 @@ int guest_start(struct guest *g)
 	g->control =
 		event_new(agent->base, g->launch.news, EV_READ | EV_PERSIST, guest_on_control, g);
 	g->comparing = g->named;
+	g->unread = launcher_tells(agent);
 	if (!g->control || event_add(g->control, NULL) || guest_wait_files(g) ||
 	    guest_tell_job(g) || guest_tell_attached(g))
 		err = -ENOMEM;

@@ -49,7 +49,8 @@ int cgroup_guest_fd(struct agent *agent)
 
 /* ---- files of a directory ---- */
 
-static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const char *folder)
+/* Whether it has processes: 1 or 0, or -errno: not known. -ENOENT: it is not there; -EBADF: none is. */
+static int cgroup_look(struct agent *agent, enum cgroup_kind kind, const char *folder)
 {
 	char name[320], text[128];
 	ssize_t n;
@@ -58,13 +59,23 @@ static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const c
 	snprintf(name, sizeof(name), "%s/cgroup.events", folder);
 	fd = openat(agent->cgroup->fds[kind], name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return -errno;
 	n = read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		n = -errno;
 	close(fd);
 	if (n < 0)
-		return true;
+		return n;
 	text[n] = '\0';
-	return strstr(text, "populated 1");
+	return !!strstr(text, "populated 1");
+}
+
+/* Also if that is not known. */
+static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const char *folder)
+{
+	const int has = cgroup_look(agent, kind, folder);
+
+	return has && has != -ENOENT && has != -EBADF;
 }
 
 /* ---- guests ---- */
@@ -220,6 +231,17 @@ void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, co
 		    cgroup_populated(agent, CGROUP_GUEST, d->d_name))
 			call(agent, d->d_name);
 	closedir(dir);
+}
+
+bool cgroup_guest_empty(struct agent *agent, const char *id)
+{
+	int has;
+
+	/* An ID is what another node says. */
+	if (cgroup_guest_fd(agent) < 0 || !*id || *id == '.' || strchr(id, '/'))
+		return false;
+	has = cgroup_look(agent, CGROUP_GUEST, id);
+	return !has || has == -ENOENT;
 }
 
 void cgroup_guest_kill(struct agent *agent, const char *id)

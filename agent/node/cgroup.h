@@ -52,6 +52,8 @@ int64_t cgroup_guest_starved(struct agent *agent, const char *id);
  * /proc/PID/stat).
  */
 bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid, uint64_t ticks);
+/** Whether it is known that nothing of this guest is left. */
+bool cgroup_guest_empty(struct agent *agent, const char *id);
 /** The inode number of the mount namespace of home's files that this guest is in; 0: none. */
 uint64_t cgroup_guest_view(struct agent *agent, const char *id);
 /** The number that its user has at home; `none`: it is not noted. */

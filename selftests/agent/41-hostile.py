@@ -5,7 +5,7 @@
 import os, random, select, signal, socket, struct, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import FRAME, Cluster, STUB, address, closed, frame
+from cluster import FRAME, Cluster, STUB, address, closed, frame, read_exactly
 from ktap import done, must, ok
 from proc import state
 from wait import WAIT, until
@@ -149,9 +149,9 @@ log = len(c.log(0))
 with c.connect(0, uid=USER) as s:
     # NOTE_STAYS with the reason of a node that cannot be reached
     s.sendall(attach(0, "0.0:3000", "0.1") + frame("FRAME_NOTE", struct.pack("<BII", 7, 0, 3) + b"x\0"))
-    hung_up = closed(s)
-ok("a note about a job that never was: closed, and the agent is alive", hung_up and c.alive(0),
-   (hung_up, c.log(0)[log:]))
+    told = [struct.unpack("<II", read_exactly(s, 8))[0] for _ in range(2)]      # nothing is in them
+ok("a note about a job that never was: told that it is gone, and the agent is alive",
+   told == [FRAME["FRAME_DETACHED"], FRAME["FRAME_GONE"]] and c.alive(0), (told, c.log(0)[log:]))
 with c.connect(0, uid=USER) as s:
     s.sendall(attach(0, "0.0:3001", "0.1") + struct.pack("<II", FRAME["FRAME_REPLY"], 16 << 20))
     ok("a huge frame of an end is refused when it is announced", closed(s))
