@@ -310,14 +310,6 @@ check-upgrade:
 	$(Q)$(MAKE) --no-print-directory tools previous
 	@EHS_BUILD=$(O) selftests/run upgrade
 
-# Real ones, over agents in network namespaces.
-##  check-rsh       programs that start others by ssh, with ehrsh in its place
-.PHONY: check-rsh
-check-rsh:
-	@packaging/deps -n build rsh
-	$(Q)$(MAKE) --no-print-directory tools
-	@EHS_BUILD=$(O) selftests/run rsh
-
 # Pictures of it are in O/page.
 ##  check-page      the page of ehctl metrics, in a browser without a screen
 .PHONY: check-page

@@ -30,7 +30,7 @@ if p.poll() is None:
     os.killpg(p.pid, signal.SIGINT)
 p.wait(WAIT)
 c.nothing_left()
-story.interrupts(FILE, [*HYDRA, "-hosts", "n0", "-n", "3"], 3)
+story.interrupts(FILE, 3)
 story.ends("SIGTERM to mpiexec", FILE, 3, lambda p: p.terminate())
 story.ends("SIGKILL to mpiexec", FILE, 3, lambda p: p.kill())
 story.ends("SIGKILL to an ehrsh", FILE, 3, lambda p: os.kill(min(c.has(0, "^\\S*ehstub .*@n1 ")), signal.SIGKILL))

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """DISTCC_SSH."""
 
-import os, re, signal, sys
+import glob, os, re, signal, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok
-from nodes import PIPE, RSH, Nodes
+from nodes import PIPE, RSH, USER, Nodes
 from wait import WAIT, until
 
 FILES = 6
@@ -58,4 +58,8 @@ if ok("a long one is at work over there", p.poll() is None, "\n".join(open(f"{c.
     os.killpg(p.pid, signal.SIGINT)
 p.communicate(timeout=WAIT)
 c.nothing_left("^C ends it there")
+# what distcc and gcc leave there when they are killed
+for path in glob.glob("/tmp/distcc*") + glob.glob("/tmp/cc*.s"):
+    if os.stat(path).st_uid == USER:
+        os.unlink(path)
 done()

@@ -8,7 +8,8 @@ from nodes import PIPE, Nodes
 from tree import TOP
 from wait import WAIT, until
 
-RATIO = 10      # of what is far to what is near: an end that waits for a time limit is beyond it
+SOON = 0.2      # seconds from ^C to the end of the last rank
+TIMES = 5       # the best counts: the machine may have had other work
 
 
 class Story:
@@ -66,10 +67,9 @@ class Story:
         p.communicate(timeout=WAIT)
         return max(took.values(), default=0)
 
-    def interrupts(self, launch, at_home, n, look=lambda: None):
-        """^C reaches the last rank about as soon as when all are at home; how soon is only shown."""
-        def interrupt(p):
-            os.killpg(p.pid, signal.SIGINT)
-        here = self.ends("^C, all at home", at_home, n, interrupt)
-        there = self.ends("^C", launch, n, interrupt, look)
-        ok(f"^C takes not much longer than at home: {there / here:.1f} times", there < RATIO * here, (here, there))
+    def interrupts(self, launch, n, look=lambda: None):
+        """^C reaches the last rank soon."""
+        took = []
+        while not took or min(took) > SOON and len(took) < TIMES:
+            took.append(self.ends("^C", launch, n, lambda p: os.killpg(p.pid, signal.SIGINT), look))
+        ok(f"^C reaches the last rank within {SOON} s", min(took) <= SOON, took)

@@ -46,7 +46,7 @@ class Nodes(Cluster):
         pid = self.launchers[node].pid
         more.setdefault("cwd", self.work)
         return subprocess.Popen(["nsenter", f"--net=/proc/{pid}/ns/net", f"--uts=/proc/{pid}/ns/uts", "setpriv", f"--reuid={USER}",
-                                 f"--regid={USER}", "--clear-groups", "env", "HOME=/tmp", "USER=eht1", "LOGNAME=eht1", *words],
+                                 f"--regid={USER}", "--clear-groups", "env", "HOME=/tmp", f"TMPDIR={self.work}", "USER=eht1", "LOGNAME=eht1", *words],
                                 preexec_fn=lambda: (environment.default_signals(), os.setpgid(0, 0)), **more)
 
     def run(self, *words, input=None, **more):

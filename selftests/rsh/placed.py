@@ -50,7 +50,7 @@ class Placed:
     def gang(self, *words, program=(), limit=4 * WAIT):
         """The document of ehctl, the seconds of the program, and those with messages."""
         c = self.c
-        p = c.spawn("env", f"TMPDIR={c.work}", EHCTL, "gang", "--slots", str(SLOTS), "--wait", str(WAIT), "--json", *words, "--",
+        p = c.spawn(EHCTL, "gang", "--slots", str(SLOTS), "--wait", str(WAIT), "--json", *words, "--",
                     "mpirun.openmpi", "--mca", "btl", "tcp,self", "--bind-to", "none", self.program, *program, stdin=NULL, stdout=PIPE, stderr=PIPE, text=True)
         try:
             out, err = p.communicate(timeout=limit)

@@ -153,9 +153,20 @@ static int set_environment(const struct gang_run *run)
 		/* Slurm: srun --distribution=arbitrary */
 		{ "SLURM_HOSTFILE", nodes },
 	};
+	/*
+	 * Open MPI ends a job by SIGCONT, SIGTERM and SIGKILL, with so many seconds between them, and each
+	 * daemon waits for those below it: the default of 1 takes three seconds to end a rank.
+	 */
+	static const char *const hurried[] = {
+		"OMPI_MCA_odls_base_sigkill_timeout",
+		"PRTE_MCA_odls_base_sigkill_timeout",
+	};
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && !err; i++)
 		err = setenv(variables[i][0], variables[i][1], 1);
+	/* Unless the user has chosen. */
+	for (size_t i = 0; i < sizeof(hurried) / sizeof(hurried[0]) && !err; i++)
+		err = setenv(hurried[i], "0", 0);
 	/* Open MPI up to 4 starts the ranks of a rankfile without a word about it; from 5 on --rankfile is
 	 * needed, or --map-by */
 	if (run->place && !err)
