@@ -67,6 +67,8 @@ static void seat_refresh(struct agent *agent)
 		seat_step(agent, s, NULL, &none);
 		if (s->host.state != GANG_FREE)
 			continue;
+		if (!offered)
+			usage_gang_ended(agent);
 		if (offered) {
 			s->idler = s->home;
 			s->idler_until = clock_ms() + SEAT_OFFER_MS;
@@ -152,6 +154,8 @@ int seat_occupy(struct agent *agent, const struct peer *home, uint64_t tid, uint
 	if (!seat_step(agent, s, &m, &sent))
 		return -ENOENT;
 	s->home = home->code.index;
+	if (!had)
+		usage_gang_comes(agent);
 	if (!had && log_allowed(&seat_log))
 		log_info("occupied by a gang of %s (%s)", peer_code(home), peer_host(home));
 	*stamp = sent.message.stamp;
@@ -168,13 +172,17 @@ void seat_release(struct agent *agent, const struct peer *home, uint64_t tid, ui
 				  .offer = offer };
 	struct seat *s = seat_of(agent, home, tid);
 	struct seat_sent none;
+	bool occupied;
 
 	if (!s)
 		return;
-	if (s->host.state == GANG_OCCUPIED && log_allowed(&seat_log))
+	occupied = s->host.state == GANG_OCCUPIED;
+	if (occupied && log_allowed(&seat_log))
 		log_info("a gang of %s (%s) has ended: this node is free", peer_code(home),
 			 peer_host(home));
 	seat_step(agent, s, &m, &none);
+	if (occupied && s->host.state == GANG_FREE)
+		usage_gang_ended(agent);
 }
 
 void seat_forget(const struct peer *home)

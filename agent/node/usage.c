@@ -22,6 +22,7 @@
 
 #define USAGE_EACH_US 500000
 #define USAGE_SAMPLES 21 /* ten seconds between the first and the last */
+#define USAGE_LEAST 3 /* one second */
 
 /* Processor time that was used, and that there was; their unit is that of the file. */
 struct usage_sample {
@@ -33,6 +34,7 @@ struct usage {
 	uint64_t at;
 	unsigned int count, next;
 	struct usage_sample samples[USAGE_SAMPLES];
+	double before; /* the gang that was here came; until there are new samples */
 };
 
 /* cpu.stat of cgroup 2, or cpuacct.usage of cgroup 1. The capacity is what there is of it. */
@@ -88,14 +90,25 @@ double usage_get(const struct agent *agent)
 	const struct usage_sample *last, *first;
 	double eta;
 
-	if (u->count < 2)
-		return 0;
+	if (u->count < USAGE_LEAST)
+		return u->before;
 	last = &u->samples[(u->next + USAGE_SAMPLES - 1) % USAGE_SAMPLES];
 	first = &u->samples[(u->next + USAGE_SAMPLES - u->count) % USAGE_SAMPLES];
 	if (!(last->all > first->all) || last->busy < first->busy)
 		return 0;
 	eta = (last->busy - first->busy) / (last->all - first->all);
 	return eta < 1 ? eta : 1;
+}
+
+void usage_gang_comes(struct agent *agent)
+{
+	agent->usage->before = usage_get(agent);
+}
+
+void usage_gang_ended(struct agent *agent)
+{
+	agent->usage->count = 0;
+	usage_sample(agent);
 }
 
 int usage_init(struct agent *agent)

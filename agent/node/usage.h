@@ -15,5 +15,9 @@ void usage_exit(struct agent *agent);
 void usage_sample(struct agent *agent);
 /** From 0 to 1; 0 if nothing is known yet. */
 double usage_get(const struct agent *agent);
+/** A gang occupies this node. What it uses does not count when it has ended. */
+void usage_gang_comes(struct agent *agent);
+/** It has ended: what is used from now on counts, and for a second what was used before it came. */
+void usage_gang_ended(struct agent *agent);
 
 #endif

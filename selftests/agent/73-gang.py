@@ -11,8 +11,12 @@ from wait import WAIT, until
 
 NODES = range(7)
 c = Gangs(7, topology="2,2")
+os.chmod(c.top, 0o755)
+spent = os.path.join(c.top, "spent")      # nanoseconds of processors, as cpuacct.usage has them
+with open(spent, "w", encoding="utf-8") as f:
+    f.write("0\n")
 for i in NODES:
-    c.start(i)
+    c.start(i, c.conf(i, settings=f'heartbeat = 1000\nusage = "{spent}"\ncapacity = 1.0') if i == 4 else None)
 ok("seven agents in two groups", c.all_up(NODES), c.log(0)[-2000:])
 
 # ---- a job ----
@@ -41,6 +45,14 @@ status, out, err = c.gang(3, "--model", c.all, "--least", "2", "--most", "2", "-
 ok("--most, and several parts on each", status == 0 and re.fullmatch(r"n\d:3\nn\d:3\n6\n", out), (status, out, err))
 status, out, err = c.gang(3, "--model", c.all, "--", "/nonexistent")
 ok("a command that is not there", status == 127 and "/nonexistent" in err, (status, err))
+c.free()
+
+# ---- what a gang uses is not held against its hosts ----
+
+for script in f"echo 60000000000 >{spent}; sleep 2", "true":
+    status, out, err = c.gang(0, "--model", c.all, "--hosts", "n4", "--json", "--", "sh", "-c", script)
+offered = json.loads(out)["offered"] if out else []
+ok("a host that was busy with a gang is as idle as before", [(o["host"], o["utilization"]) for o in offered] == [("n4", 0)], (offered, err))
 c.free()
 
 # ---- what is refused ----

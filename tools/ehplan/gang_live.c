@@ -22,13 +22,15 @@
 #define AGAIN_MS 500 /* between two questions for hosts */
 #define ANY_HOST 2.0 /* a threshold above every utilisation */
 
+#define SLOWDOWN_UNSET (GANG_FAIR + 1)
+
 static struct settings {
 	const char *model, *only, *profile, *assign;
 	unsigned int slowdown;
 	double min_speedup, startup, wait;
 	uint64_t most, least, slots;
 	bool learn, quiet;
-} settings = { .wait = 10, .least = 1, .slots = 1 };
+} settings = { .slowdown = SLOWDOWN_UNSET, .wait = 10, .least = 1, .slots = 1 };
 
 static const struct option_row options[] = {
 	{ "model", OPTION_TEXT, offsetof(struct settings, model), "FILE",
@@ -42,8 +44,8 @@ static const struct option_row options[] = {
 		  "busiest host costs least (paper 0)" },
 	{ "slowdown", OPTION_WORD, offsetof(struct settings, slowdown), "paper|fair",
 	  .wanted = "paper or fair is needed",
-	  .help = "slowdown of a busy host: paper (default), 1/(1-utilization); fair, that of\n"
-		  "a time-sharing scheduler" },
+	  .help = "slowdown of a busy host: paper, 1/(1-utilization); fair, that of a\n"
+		  "time-sharing scheduler (default: paper; with --learn fair)" },
 	{ "min-speedup", OPTION_REAL, offsetof(struct settings, min_speedup), "X",
 	  .real = { 1e-9, 1e12 }, .wanted = "a number above 0 is needed",
 	  .help = "ask only hosts with which the job is X times as fast as on one" },
@@ -87,7 +89,14 @@ static int read_problem(struct gang_problem *p, const json_t *document, json_t *
 		gang_problem_end(p);
 		*p = (struct gang_problem){ 0 };
 	}
-	p->slowdown = (enum gang_slowdown)settings.slowdown;
+	/*
+	 * What was learned was measured, and a busy host is not as slow as by equation (1), by which a run
+	 * that shared its hosts would be known as one of no time at all.
+	 */
+	if (settings.slowdown == SLOWDOWN_UNSET)
+		p->slowdown = settings.learn ? GANG_FAIR : GANG_PAPER;
+	else
+		p->slowdown = (enum gang_slowdown)settings.slowdown;
 	return code;
 }
 
