@@ -40,7 +40,7 @@ class Placed:
         self.net = Network(c)
         self.wire = self.net.apart(FAR, late)
         self.program = f"{c.work}/program"
-        status, out, err = c.run("mpicc.openmpi", "-O2", "-Wall", "-Werror", "-o", self.program, f"{TOP}/selftests/rsh/graph.c",
+        status, out, err = c.run("mpicc.openmpi", "-O2", "-Wall", "-Werror", "-o", self.program, f"{TOP}/examples/graph.c",
                                  f"{TOP}/examples/profile.c")
         if status:
             raise RuntimeError(err)

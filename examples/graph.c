@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../examples/polite.h"
+#include "polite.h"
 
 static double computed(void)
 {
