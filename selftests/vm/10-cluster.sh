@@ -95,9 +95,10 @@ wait $timeout
 ok "--timeout ends the run" 'cat "$work/timeout"'
 
 kill_run TERM --netns 3 --cpu-max 0.25 -- bash -c '
-	for i in 0 1 2; do on $i cat /proc/self/cgroup; on $i ip -4 -o addr show eth0; done
+	for i in 0 1 2; do on $i cat /proc/self/cgroup; on $i ip -4 -o addr show eth0; echo host $(on $i hostname); done
 	on 2 ls -l /proc/self/ns/net; cat /sys/fs/cgroup/node1/cpu.max; echo there; exec sleep 1000'
-grep -q '^0::/node2/shell' "$work/out" && grep -q 'inet 10.77.0.3/24' "$work/out" && grep -q '^25000 100000' "$work/out"
+grep -q '^0::/node2/shell' "$work/out" && grep -q 'inet 10.77.0.3/24' "$work/out" && grep -q '^25000 100000' "$work/out" &&
+	[ "$(grep '^host' "$work/out" | tr '\n' ' ')" = "host n0 host n1 host n2 " ]
 ok "nodes as namespaces with a limit of processor time" 'cat "$work/out" "$work/err"'
 [ $status -gt 128 ]
 ok "SIGTERM ends the run" 'echo "$status"; cat "$work/err"'

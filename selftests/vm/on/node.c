@@ -13,6 +13,19 @@ static void netns_path(char *buf, size_t size, unsigned node)
 	snprintf(buf, size, "/run/netns/n%u", node);
 }
 
+/* 0 or -errno; where there is no such namespace, none is needed. */
+static int enter(const char *path, int kind)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (setns(fd, kind))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
 int node_enter(unsigned node)
 {
 	char path[64], self[16];
@@ -31,16 +44,12 @@ int node_enter(unsigned node)
 	if (err)
 		return err;
 
-	/* Only the network is entered: the mounts of all nodes of a guest are the same. */
+	/* Network and host name: the mounts of all nodes of a guest are the same. */
 	netns_path(path, sizeof(path), node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (setns(fd, CLONE_NEWNET))
-			err = -errno;
-		close(fd);
-	} else if (errno != ENOENT) {
-		err = -errno;
-	}
+	err = enter(path, CLONE_NEWNET);
+	snprintf(path, sizeof(path), "/run/uts/n%u", node);
+	if (!err)
+		err = enter(path, CLONE_NEWUTS);
 	snprintf(self, sizeof(self), "%u", node);
 	setenv("EHS_SELF", self, 1);
 	return err;
