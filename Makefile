@@ -139,6 +139,9 @@ $(O)/libplan.a: $(call objects,$(PLAN_SRC))
 $(O)/bin/ehagent: $(call objects,$(AGENT_SRC)) $(O)/libplan.a $(O)/libeh.a
 $(O)/bin/ehagent: LIBS = $(PKG_LIBS)
 
+# Its loops become vector instructions; no value there is NaN or infinite.
+CFLAGS_lib/plan/dag/scan := -O3 -fno-signed-zeros -ffinite-math-only -fno-trapping-math
+
 # Those that print it, see lib/version.h.
 CFLAGS_agent/main := -DEHSCHED_VERSION=$(VERSION)
 CFLAGS_tools/ehctl/main := $(CFLAGS_agent/main)

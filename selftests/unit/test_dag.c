@@ -254,13 +254,76 @@ static void test_bounds(void **state)
 	}
 }
 
+/* The first start of a task on a processor, in any idle time that the tasks before it in the list
+ * leave. */
+static double first_start(const struct dag_problem *p, const struct dag_schedule *s,
+			  const uint32_t *order, uint32_t at, uint32_t processor)
+{
+	uint32_t task = order[at];
+	double start = 0;
+	bool moved = true;
+
+	for (uint32_t i = p->graph->in_at[task]; i < p->graph->in_at[task + 1]; i++) {
+		const struct dag_arc *a = &p->graph->in[i];
+
+		start = fmax(start, s->finish[a->task] + dag_message_time(p, a->data,
+									  s->processor[a->task],
+									  processor));
+	}
+	while (moved) {
+		moved = false;
+		for (uint32_t k = 0; k < at; k++) {
+			uint32_t other = order[k];
+
+			if (s->processor[other] == processor && s->finish[other] > start &&
+			    s->start[other] < start + p->least[task]) {
+				start = s->finish[other];
+				moved = true;
+			}
+		}
+	}
+	return start;
+}
+
+/* A list tries few processors, but no other one would end a task sooner. */
+static void test_list_places(void **state)
+{
+	random_begin();
+	for (unsigned int round = 0; round < 150; round++) {
+		unsigned int machine = round % MACHINES;
+		uint32_t order[60];
+		double priority[60];
+		struct dag_schedule s;
+		struct dag_bound b;
+		struct dag_case c;
+
+		assert_int_equal(dag_case_make(&c, 1 + random_below(60), machines[machine].topology,
+					       machines[machine].processors, 1 + random_below(60),
+					       false),
+				 0);
+		assert_int_equal(dag_bound_make(c.problem, &b), 0);
+		assert_int_equal(dag_schedule_make(c.problem, &s), 0);
+		dag_priorities(c.problem, &b, DAG_B_LEVEL, priority);
+		assert_int_equal(dag_order(c.problem, priority, order), 0);
+		assert_int_equal(dag_list(c.problem, order, NULL, NULL, &s), 0);
+		for (uint32_t i = 0; i < c.graph->tasks; i++)
+			/* one without work could also be between two that touch */
+			for (uint32_t j = 0;
+			     j < c.problem->processors && c.problem->least[order[i]] > 0; j++)
+				assert_true(s.start[order[i]] <=
+					    first_start(c.problem, &s, order, i, j) + 1e-9);
+		dag_schedule_end(&s);
+		dag_bound_end(&b);
+		dag_case_end(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hierarchy_routes),
-		cmocka_unit_test(test_plans),
-		cmocka_unit_test(test_checker),
-		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_hierarchy_routes), cmocka_unit_test(test_plans),
+		cmocka_unit_test(test_checker),		 cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_list_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scan.h"
+
 #define ALL_TRIED_MAX ((uint64_t)1 << 22) /* pairs of task and processor */
 #define FORESEEN_MAX 32 /* messages of one task whose waiting is foreseen */
-#define FREE_TRIED 8 /* of the first to be free, when not all are tried */
+#define FEW_TRIED 8 /* of those that could end a task first, when not all are tried */
+#define NEAR_TRIED 16 /* and of those of its predecessors */
 
 struct interval {
 	double start, end;
@@ -36,10 +39,11 @@ struct dag_lanes {
 	struct stay *tried;
 	size_t ntried, tried_room;
 	uint32_t *way;
-	double *ready;
+	double *ready, *begin; /* of processors: the last end; when a task could begin */
+	uint32_t few[FEW_TRIED + NEAR_TRIED]; /* processors to try */
 	struct input *inputs; /* of a task, by when they are ready */
 	/* earliest arrivals */
-	double *arrival;
+	double *arrival, *goal; /* at each node; at the end, if it does not wait from there on */
 	uint32_t *via, *heap, *place, count;
 };
 
@@ -53,8 +57,10 @@ void dag_lanes_free(struct dag_lanes *l)
 	free(l->tried);
 	free(l->way);
 	free(l->ready);
+	free(l->begin);
 	free(l->inputs);
 	free(l->arrival);
+	free(l->goal);
 	free(l->via);
 	free(l->heap);
 	free(l->place);
@@ -76,13 +82,15 @@ int dag_lanes_make(const struct dag_problem *p, struct dag_lanes **out)
 	l->lane = calloc(l->links + 1, sizeof(*l->lane));
 	l->way = malloc(nodes * sizeof(*l->way));
 	l->ready = malloc(p->processors * sizeof(*l->ready));
+	l->begin = malloc(p->processors * sizeof(*l->begin));
 	l->inputs = malloc(most * sizeof(*l->inputs));
 	l->arrival = malloc(nodes * sizeof(*l->arrival));
+	l->goal = malloc(nodes * sizeof(*l->goal));
 	l->via = malloc(nodes * sizeof(*l->via));
 	l->heap = malloc(nodes * sizeof(*l->heap));
 	l->place = malloc(nodes * sizeof(*l->place));
-	if (!l->lane || !l->way || !l->ready || !l->inputs || !l->arrival || !l->via || !l->heap ||
-	    !l->place) {
+	if (!l->lane || !l->way || !l->ready || !l->begin || !l->inputs || !l->arrival ||
+	    !l->goal || !l->via || !l->heap || !l->place) {
 		dag_lanes_free(l);
 		return -ENOMEM;
 	}
@@ -100,8 +108,12 @@ static void clear(struct dag_lanes *l)
 /* The first interval that ends behind `time`. */
 static uint32_t find(const struct lane *lane, double time)
 {
-	uint32_t low = 0, high = lane->count;
+	uint32_t low = 0, high = lane->count, step = 1;
 
+	/* most messages come near the end */
+	for (; high >= step && lane->busy[high - step].end > time; step *= 2)
+		high -= step;
+	low = high > step ? high - step : 0;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -211,7 +223,7 @@ static void rise(struct dag_lanes *l, uint32_t at)
 {
 	uint32_t node = l->heap[at];
 
-	for (; at && l->arrival[node] < l->arrival[l->heap[(at - 1) / 2]]; at = (at - 1) / 2) {
+	for (; at && l->goal[node] < l->goal[l->heap[(at - 1) / 2]]; at = (at - 1) / 2) {
 		l->heap[at] = l->heap[(at - 1) / 2];
 		l->place[l->heap[at]] = at;
 	}
@@ -224,10 +236,9 @@ static uint32_t take(struct dag_lanes *l)
 	uint32_t first = l->heap[0], node = l->heap[--l->count], at = 0, child;
 
 	while ((child = 2 * at + 1) < l->count) {
-		if (child + 1 < l->count &&
-		    l->arrival[l->heap[child + 1]] < l->arrival[l->heap[child]])
+		if (child + 1 < l->count && l->goal[l->heap[child + 1]] < l->goal[l->heap[child]])
 			child++;
-		if (l->arrival[l->heap[child]] >= l->arrival[node])
+		if (l->goal[l->heap[child]] >= l->goal[node])
 			break;
 		l->heap[at] = l->heap[child];
 		l->place[l->heap[at]] = at;
@@ -239,7 +250,8 @@ static uint32_t take(struct dag_lanes *l)
 	return first;
 }
 
-/* Dijkstra with waiting: a message that is earlier at a node is not later behind any of its links.
+/* A* with waiting: a message that is earlier at a node is not later behind any of its links, and
+ * from no node sooner at the end than one that does not wait (links are alike in both directions).
  * Finds a route that arrives before `known`. */
 static bool search_way(struct dag_lanes *l, uint32_t from, uint32_t to, double data, double time,
 		       double known)
@@ -261,14 +273,16 @@ static bool search_way(struct dag_lanes *l, uint32_t from, uint32_t to, double d
 			return true;
 		for (uint32_t i = m->link_at[node]; i < m->link_at[node + 1]; i++) {
 			uint32_t next = m->links[i].to;
-			double length = link_time(l, i, data), then;
+			double length = link_time(l, i, data), then, goal;
 
 			if (l->arrival[node] + length >= l->arrival[next])
 				continue;
 			then = find_gap(l, i, l->arrival[node], length) + length;
-			if (then >= l->arrival[next])
+			goal = then + dag_machine_transfer(m, to, next, data);
+			if (then >= l->arrival[next] || goal >= known)
 				continue;
 			l->arrival[next] = then;
+			l->goal[next] = goal;
 			l->via[next] = node;
 			if (l->place[next] == DAG_NO_NODE) {
 				l->place[next] = l->count;
@@ -425,39 +439,59 @@ double dag_lanes_decode(struct dag_lanes *l, const uint32_t *order, const uint32
 	return makespan;
 }
 
-/* Whether a processor is worth trying when not all are: one of a predecessor, or one of the first
- * to be free, which are those below `free`. */
-static bool worth(const struct dag_lanes *l, uint32_t task, const uint32_t *where, uint32_t j,
-		  double free)
+/* When each processor could begin if no message had to wait: no sooner than foresee() says. */
+static void hope(struct dag_lanes *l, uint32_t task, const struct dag_schedule *s)
 {
 	const struct dag_graph *g = l->p->graph;
+	const struct dag_machine *m = l->p->machine;
 
-	if (l->ready[j] <= free)
-		return true;
-	for (uint32_t i = g->in_at[task]; i < g->in_at[task + 1] && i < g->in_at[task] + 16; i++)
-		if (where[g->in[i].task] == j)
-			return true;
-	return false;
+	memcpy(l->begin, l->ready, l->p->processors * sizeof(*l->begin));
+	for (uint32_t i = g->in_at[task]; i < g->in_at[task + 1]; i++) {
+		const struct dag_arc *a = &g->in[i];
+		uint32_t from = s->processor[a->task];
+		double finish = s->finish[a->task], keep = l->begin[from];
+
+		if (m->full)
+			dag_scan_raise(l->begin, m->processors,
+				       finish + (a->data / m->rate + m->link_startup));
+		else
+			dag_scan_arrivals(m, from, a->data, finish, l->begin);
+		l->begin[from] = keep > finish ? keep : finish;
+	}
 }
 
-/* The FREE_TRIED-th smallest end. */
-static double first_free(const struct dag_lanes *l)
+/* Puts the processors that could end a task first into l->few, and those of some of its
+ * predecessors behind them. Returns their number. */
+static uint32_t choose_few(struct dag_lanes *l, uint32_t task, const uint32_t *where)
 {
-	double least[FREE_TRIED];
+	const struct dag_graph *g = l->p->graph;
 	uint32_t count = 0;
+	double least[FEW_TRIED];
 
 	for (uint32_t j = 0; j < l->p->processors; j++) {
-		double end = l->ready[j];
+		double end = l->begin[j] + dag_run_time(l->p, task, j);
 		uint32_t k = count;
 
-		if (count == FREE_TRIED && end >= least[--k])
+		if (count == FEW_TRIED && end >= least[--k])
 			continue;
-		for (; k && least[k - 1] > end; k--)
+		for (; k && least[k - 1] > end; k--) {
 			least[k] = least[k - 1];
+			l->few[k] = l->few[k - 1];
+		}
 		least[k] = end;
-		count += count < FREE_TRIED;
+		l->few[k] = j;
+		count += count < FEW_TRIED;
 	}
-	return least[count - 1];
+	for (uint32_t i = g->in_at[task]; i < g->in_at[task + 1] && count < FEW_TRIED + NEAR_TRIED;
+	     i++) {
+		uint32_t j = where[g->in[i].task], k = 0;
+
+		while (k < count && l->few[k] != j)
+			k++;
+		if (k == count)
+			l->few[count++] = j;
+	}
+	return count;
 }
 
 int dag_lanes_list(struct dag_lanes *l, const uint32_t *order, struct plan_watch *watch,
@@ -465,22 +499,25 @@ int dag_lanes_list(struct dag_lanes *l, const uint32_t *order, struct plan_watch
 {
 	const struct dag_problem *p = l->p;
 	bool all = (uint64_t)p->tasks * p->processors <= ALL_TRIED_MAX ||
-		   p->processors <= 2 * FREE_TRIED;
+		   p->processors <= 2 * FEW_TRIED;
 
 	clear(l);
 	for (uint32_t i = 0; i < p->tasks; i++) {
-		uint32_t t = order[i], inputs = sort_inputs(l, t, out->finish), best = 0;
-		double least = DBL_MAX, free = all ? DBL_MAX : first_free(l), start;
+		uint32_t t = order[i], inputs = sort_inputs(l, t, out->finish), best = 0, count;
+		double least = DBL_MAX, start;
 
 		if (i % 256 == 255) {
 			plan_watch_progress(watch, "placing", i, p->tasks);
 			if (plan_watch_over(watch))
 				return -ECANCELED;
 		}
-		for (uint32_t j = 0; j < p->processors; j++) {
+		hope(l, t, out);
+		count = all ? p->processors : choose_few(l, t, out->processor);
+		for (uint32_t k = 0; k < count; k++) {
+			uint32_t j = all ? k : l->few[k];
 			double run = dag_run_time(p, t, j);
 
-			if (l->ready[j] + run >= least || !worth(l, t, out->processor, j, free))
+			if (l->begin[j] + run >= least)
 				continue;
 			start = foresee(l, t, j, inputs, out);
 			if (start < 0)

@@ -4,8 +4,13 @@
 #include <errno.h>
 #include <float.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "scan.h"
+
+/* Of task and processor, for which all are tried. Where links are not alike it matters more which. */
 #define PAIRS_MAX ((uint64_t)1 << 26)
+#define ROUTED_PAIRS_MAX ((uint64_t)1 << 28)
 #define PARTS 16 /* of the processors, when not all are tried */
 #define STEPS_TILL_WATCH 4096
 
@@ -20,7 +25,8 @@ struct placer {
 	struct gap *gaps; /* processors x room, by time */
 	uint32_t *ngaps, room;
 	double *arrival; /* on processors, of a task's data, when links are not alike */
-	double *last_end; /* of processors: the end of the last gap, or -1 */
+	double *last_end, *widest; /* of processors: the end of the last gap, the longest; or -1 */
+	uint32_t *firsts; /* processors to try */
 	const double *ahead;
 	/* When not all are tried: a tournament for the first to be free, by speed. */
 	uint32_t *tree, *leaf, leaves;
@@ -96,23 +102,12 @@ static void gather_all(const struct placer *w, uint32_t task)
 	const struct dag_graph *g = w->p->graph;
 	const struct dag_machine *m = w->p->machine;
 
-	for (uint32_t j = 0; j < m->processors; j++)
-		w->arrival[j] = 0;
+	memset(w->arrival, 0, m->processors * sizeof(*w->arrival));
 	for (uint32_t i = g->in_at[task]; i < g->in_at[task + 1]; i++) {
 		const struct dag_arc *a = &g->in[i];
-		const struct dag_route *row =
-			m->routes + (size_t)w->s->processor[a->task] * m->nodes;
-		double finish = w->s->finish[a->task];
 
-		for (uint32_t j = 0; j < m->processors; j++) {
-			double arrival =
-				finish + (m->tables == 1
-						  ? row[j].startup + a->data * row[j].per_unit
-						  : dag_message_time(w->p, a->data,
-								     w->s->processor[a->task], j));
-
-			w->arrival[j] = arrival > w->arrival[j] ? arrival : w->arrival[j];
-		}
+		dag_scan_arrivals(m, w->s->processor[a->task], a->data, w->s->finish[a->task],
+				  w->arrival);
 	}
 }
 
@@ -205,6 +200,10 @@ static void place(struct placer *w, uint32_t task, const struct choice *c)
 out:
 	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): `ngaps` of them are there */
 	w->last_end[j] = w->ngaps[j] ? gaps[w->ngaps[j] - 1].end : -1;
+	w->widest[j] = -1;
+	for (i = 0; i < w->ngaps[j]; i++)
+		if (gaps[i].end - gaps[i].start > w->widest[j])
+			w->widest[j] = gaps[i].end - gaps[i].start;
 }
 
 /* Like try() on all but the last, in one loop each: equal processors with equal links differ only
@@ -232,8 +231,21 @@ static void try_equals(const struct placer *w, const struct inputs *in, uint32_t
 	try(w, in, task, j, best);
 	/* none can be earlier than at `ready` */
 	for (uint32_t i = 0; i < processors && best->finish > ready + run; i++)
-		if (w->last_end[i] >= ready + run)
+		if (w->last_end[i] >= ready + run && w->widest[i] >= run)
 			try(w, in, task, i, best);
+}
+
+/* Like try() on all, of equal processors. */
+static void try_routed(const struct placer *w, uint32_t task, struct choice *best)
+{
+	struct inputs none = { DAG_NO_NODE, 0, 0 };
+	struct dag_scan scan = { w->p->processors, w->arrival, w->ready, w->last_end, w->widest };
+	uint32_t count;
+
+	gather_all(w, task);
+	count = dag_scan_firsts(&scan, w->p->least[task], w->firsts);
+	for (uint32_t i = 0; i < count; i++)
+		try(w, &none, task, w->firsts[i], best);
 }
 
 static void choose(const struct placer *w, uint32_t task, struct choice *best)
@@ -249,6 +261,10 @@ static void choose(const struct placer *w, uint32_t task, struct choice *best)
 		if (in.last != DAG_NO_NODE)
 			try(w, &in, task, in.last, best);
 		try_equals(w, &in, task, best);
+		return;
+	}
+	if (!w->tree && !w->p->machine->full && w->p->same && !w->ahead) {
+		try_routed(w, task, best);
 		return;
 	}
 	if (!w->tree) {
@@ -341,6 +357,7 @@ int dag_list(const struct dag_problem *p, const uint32_t *order, const double *a
 	     struct plan_watch *watch, struct dag_schedule *out)
 {
 	struct placer w = { .p = p, .s = out, .ahead = ahead };
+	uint64_t pairs = p->same && !p->machine->full ? ROUTED_PAIRS_MAX : PAIRS_MAX;
 	uint32_t most = p->tasks <= 20000 ? 1024 : 8;
 	int err = -ENOMEM;
 
@@ -348,18 +365,20 @@ int dag_list(const struct dag_problem *p, const uint32_t *order, const double *a
 	w.room = w.room < 4 ? 4 : w.room > most ? most : w.room;
 	w.ready = calloc(p->processors, sizeof(*w.ready));
 	w.arrival = calloc(p->processors, sizeof(*w.arrival));
+	w.widest = malloc(p->processors * sizeof(*w.widest));
+	w.firsts = malloc(p->processors * sizeof(*w.firsts));
 	w.last_end = malloc(p->processors * sizeof(*w.last_end));
 	w.ngaps = calloc(p->processors, sizeof(*w.ngaps));
 	w.gaps = malloc((size_t)p->processors * w.room * sizeof(*w.gaps));
-	if (!w.ready || !w.arrival || !w.last_end || !w.ngaps || !w.gaps)
+	if (!w.ready || !w.arrival || !w.widest || !w.firsts || !w.last_end || !w.ngaps || !w.gaps)
 		goto out;
-	if ((uint64_t)p->tasks * p->processors > PAIRS_MAX && p->processors > PARTS) {
+	if ((uint64_t)p->tasks * p->processors > pairs && p->processors > PARTS) {
 		err = make_tree(&w);
 		if (err)
 			goto out;
 	}
 	for (uint32_t j = 0; j < p->processors; j++)
-		w.last_end[j] = -1;
+		w.last_end[j] = w.widest[j] = -1;
 	err = 0;
 	for (uint32_t i = 0; i < p->tasks; i++) {
 		struct choice c;
@@ -379,6 +398,8 @@ int dag_list(const struct dag_problem *p, const uint32_t *order, const double *a
 out:
 	free(w.ready);
 	free(w.arrival);
+	free(w.widest);
+	free(w.firsts);
 	free(w.last_end);
 	free(w.ngaps);
 	free(w.gaps);

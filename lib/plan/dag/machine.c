@@ -15,7 +15,9 @@ void dag_machine_free(struct dag_machine *m)
 	free(m->startup);
 	free(m->link_at);
 	free(m->links);
-	free(m->routes);
+	free(m->routes.startup);
+	free(m->routes.per_unit);
+	free(m->routes.last);
 	free(m);
 }
 

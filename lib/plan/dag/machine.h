@@ -21,10 +21,13 @@ struct dag_link {
 	double rate, startup;
 };
 
-/** The best route to a node: a message of d units takes startup + d * per_unit. */
-struct dag_route {
-	double startup, per_unit;
-	uint32_t last; /**< the node before it on the route */
+/**
+ * The best routes from processors (rows) to nodes: a message of d units takes startup + d *
+ * per_unit. Apart from each other, because loops over a row read the two sums only.
+ */
+struct dag_routes {
+	double *startup, *per_unit;
+	uint32_t *last; /**< the node before it on the route */
 };
 
 struct dag_machine {
@@ -38,7 +41,7 @@ struct dag_machine {
 	double rate, link_startup; /**< of all, when uniform */
 	uint32_t *link_at; /**< nodes + 1; NULL when full */
 	struct dag_link *links; /**< by `to` */
-	struct dag_route *routes; /**< tables x processors x nodes, made by dag_machine_route() */
+	struct dag_routes routes; /**< tables x processors x nodes, made by dag_machine_route() */
 	unsigned int tables;
 };
 
@@ -104,20 +107,19 @@ uint32_t dag_machine_way(const struct dag_machine *machine, uint32_t from, uint3
 static inline double dag_machine_transfer(const struct dag_machine *m, uint32_t from, uint32_t to,
 					  double data)
 {
-	const struct dag_route *r;
+	size_t table = (size_t)m->processors * m->nodes, at = (size_t)from * m->nodes + to;
 	double best;
 
 	if (from == to)
 		return 0;
 	if (m->full)
 		return data / m->rate + m->link_startup;
-	r = m->routes + (size_t)from * m->nodes + to;
-	best = r->startup + data * r->per_unit;
+	best = m->routes.startup[at] + data * m->routes.per_unit[at];
 	for (unsigned int i = 1; i < m->tables; i++) {
 		double other;
 
-		r += (size_t)m->processors * m->nodes;
-		other = r->startup + data * r->per_unit;
+		at += table;
+		other = m->routes.startup[at] + data * m->routes.per_unit[at];
 		best = other < best ? other : best;
 	}
 	return best;

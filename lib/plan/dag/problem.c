@@ -34,16 +34,16 @@ static void weigh_links(struct dag_problem *p)
 	}
 	for (uint32_t a = 0; a < m->processors; a++)
 		for (uint32_t b = 0; b < m->processors; b++) {
-			const struct dag_route *r = m->routes + (size_t)a * m->nodes + b;
+			size_t r = (size_t)a * m->nodes + b;
 
 			if (a == b)
 				continue;
-			p->mean_startup += r->startup;
-			p->mean_unit += r->per_unit;
+			p->mean_startup += m->routes.startup[r];
+			p->mean_unit += m->routes.per_unit[r];
 			/* of any route, so over all tables */
 			for (unsigned int i = 0; i < m->tables; i++) {
-				startup = fmin(startup, r->startup);
-				unit = fmin(unit, r->per_unit);
+				startup = fmin(startup, m->routes.startup[r]);
+				unit = fmin(unit, m->routes.per_unit[r]);
 				r += (size_t)m->processors * m->nodes;
 			}
 		}

@@ -67,14 +67,50 @@ static uint32_t take(struct search *s)
 	return first;
 }
 
+/* From one processor where all links are alike: breadth first, so that a node's label is final when
+ * its turn comes. */
+static void ways_alike(const struct dag_machine *m, uint32_t from, struct search *s,
+		       struct dag_routes row)
+{
+	uint32_t *hops = s->place, *queue = s->heap, count = 1;
+
+	for (uint32_t i = 0; i < m->nodes; i++) {
+		hops[i] = UINT32_MAX;
+		s->label[i].relays = UINT32_MAX;
+		row.startup[i] = row.per_unit[i] = 0;
+		row.last[i] = DAG_NO_NODE;
+	}
+	hops[from] = s->label[from].relays = 0;
+	queue[0] = from;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t node = queue[i], next = hops[node] + 1;
+
+		for (uint32_t l = m->link_at[node]; l < m->link_at[node + 1]; l++) {
+			uint32_t to = m->links[l].to;
+			uint32_t relays = s->label[node].relays + (to >= m->processors ? to : 0);
+
+			if (hops[to] < next || relays >= s->label[to].relays)
+				continue;
+			if (hops[to] == UINT32_MAX)
+				queue[count++] = to;
+			hops[to] = next;
+			s->label[to].relays = relays;
+			row.startup[to] = next * m->link_startup;
+			row.per_unit[to] = next / m->rate;
+			row.last[to] = node;
+		}
+	}
+}
+
 /* Dijkstra from one processor, for messages of `data` units. */
 static void ways_from(const struct dag_machine *m, uint32_t from, double data, struct search *s,
-		      struct dag_route *row)
+		      struct dag_routes row)
 {
 	for (uint32_t i = 0; i < m->nodes; i++) {
 		s->label[i] = (struct label){ DBL_MAX, UINT32_MAX, UINT32_MAX };
 		s->place[i] = DAG_NO_NODE;
-		row[i] = (struct dag_route){ 0, 0, DAG_NO_NODE };
+		row.startup[i] = row.per_unit[i] = 0;
+		row.last[i] = DAG_NO_NODE;
 	}
 	s->label[from] = (struct label){ 0 };
 	s->count = 1;
@@ -86,21 +122,28 @@ static void ways_from(const struct dag_machine *m, uint32_t from, double data, s
 			const struct dag_link *link = &m->links[l];
 			struct label label = s->label[node];
 
-			/* equal costs on all links need no sum, which would only add rounding */
-			label.cost += m->uniform ? 0 : data / link->rate + link->startup;
+			label.cost += data / link->rate + link->startup;
 			label.hops++;
 			label.relays += link->to >= m->processors ? link->to : 0;
 			if (!before(&label, &s->label[link->to]))
 				continue;
 			s->label[link->to] = label;
-			row[link->to] =
-				(struct dag_route){ row[node].startup + link->startup,
-						    row[node].per_unit + 1 / link->rate, node };
+			row.startup[link->to] = row.startup[node] + link->startup;
+			row.per_unit[link->to] = row.per_unit[node] + 1 / link->rate;
+			row.last[link->to] = node;
 			if (s->place[link->to] == DAG_NO_NODE)
 				put(s, s->count++, link->to);
 			rise(s, s->place[link->to]);
 		}
 	}
+}
+
+static struct dag_routes row_of(const struct dag_machine *m, unsigned int table, uint32_t from)
+{
+	size_t at = ((size_t)table * m->processors + from) * m->nodes;
+
+	return (struct dag_routes){ m->routes.startup + at, m->routes.per_unit + at,
+				    m->routes.last + at };
 }
 
 int dag_machine_route(struct dag_machine *m, double smallest, double mean, double largest,
@@ -119,15 +162,20 @@ int dag_machine_route(struct dag_machine *m, double smallest, double mean, doubl
 				   "%u processors and %u nodes are too many for routes between all "
 				   "of them; a full topology needs none",
 				   m->processors, m->nodes);
-	m->routes = malloc(table * m->tables * sizeof(*m->routes));
+	m->routes.startup = malloc(table * m->tables * sizeof(*m->routes.startup));
+	m->routes.per_unit = malloc(table * m->tables * sizeof(*m->routes.per_unit));
+	m->routes.last = malloc(table * m->tables * sizeof(*m->routes.last));
 	s.label = malloc(m->nodes * sizeof(*s.label));
 	s.heap = malloc(m->nodes * sizeof(*s.heap));
 	s.place = malloc(m->nodes * sizeof(*s.place));
-	if (!m->routes || !s.label || !s.heap || !s.place)
+	if (!m->routes.startup || !m->routes.per_unit || !m->routes.last || !s.label || !s.heap ||
+	    !s.place)
 		goto out;
-	for (unsigned int i = 0; i < m->tables; i++)
+	for (uint32_t p = 0; m->uniform && p < m->processors; p++)
+		ways_alike(m, p, &s, row_of(m, 0, p));
+	for (unsigned int i = 0; i < m->tables && !m->uniform; i++)
 		for (uint32_t p = 0; p < m->processors; p++)
-			ways_from(m, p, sizes[i], &s, m->routes + i * table + (size_t)p * m->nodes);
+			ways_from(m, p, sizes[i], &s, row_of(m, i, p));
 	err = 0;
 out:
 	free(s.label);
@@ -139,7 +187,7 @@ out:
 uint32_t dag_machine_way(const struct dag_machine *m, uint32_t from, uint32_t to, double data,
 			 uint32_t *out)
 {
-	const struct dag_route *row, *best;
+	struct dag_routes row, best;
 	double cost, least;
 	uint32_t hops = 0;
 
@@ -147,17 +195,17 @@ uint32_t dag_machine_way(const struct dag_machine *m, uint32_t from, uint32_t to
 		out[0] = to;
 		return from != to;
 	}
-	best = m->routes + (size_t)from * m->nodes;
-	least = best[to].startup + data * best[to].per_unit;
+	best = row_of(m, 0, from);
+	least = best.startup[to] + data * best.per_unit[to];
 	for (unsigned int i = 1; i < m->tables; i++) {
-		row = m->routes + ((size_t)i * m->processors + from) * m->nodes;
-		cost = row[to].startup + data * row[to].per_unit;
+		row = row_of(m, i, from);
+		cost = row.startup[to] + data * row.per_unit[to];
 		if (cost < least) {
 			least = cost;
 			best = row;
 		}
 	}
-	for (uint32_t node = to; node != from; node = best[node].last)
+	for (uint32_t node = to; node != from; node = best.last[node])
 		out[hops++] = node;
 	for (uint32_t i = 0; i < hops / 2; i++) {
 		uint32_t node = out[i];

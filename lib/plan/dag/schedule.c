@@ -93,6 +93,26 @@ int dag_messages_hop(struct dag_messages *m, uint32_t node, double start, double
 	return 0;
 }
 
+/* On the best route without waiting; `way` has room for it. */
+static int add_hops(const struct dag_machine *m, uint32_t from, uint32_t to, double data,
+		    double now, uint32_t *way, struct dag_messages *messages)
+{
+	uint32_t hops = dag_machine_way(m, from, to, data, way);
+	double length = m->uniform ? data / m->rate + m->link_startup : 0;
+	int err = 0;
+
+	for (uint32_t h = 0; h < hops && !err; from = way[h++]) {
+		if (!m->uniform) {
+			const struct dag_link *link = dag_machine_link(m, from, way[h], NULL);
+
+			length = data / link->rate + link->startup;
+		}
+		err = dag_messages_hop(messages, way[h], now, now + length);
+		now += length;
+	}
+	return err;
+}
+
 int dag_messages_make(const struct dag_problem *p, const struct dag_schedule *s,
 		      struct dag_messages *m)
 {
@@ -102,23 +122,14 @@ int dag_messages_make(const struct dag_problem *p, const struct dag_schedule *s,
 
 	for (uint32_t t = 0; t < p->tasks && !err; t++) {
 		for (uint32_t i = g->out_at[t]; i < g->out_at[t + 1] && !err; i++) {
-			uint32_t at = s->processor[t], to = s->processor[g->out[i].task], hops;
-			double now = s->finish[t];
+			uint32_t from = s->processor[t], to = s->processor[g->out[i].task];
 
-			if (at == to)
+			if (from == to)
 				continue;
 			err = dag_messages_add(m, t, g->out[i].task);
-			hops = dag_machine_way(p->machine, at, to, g->out[i].data, way);
-			for (uint32_t h = 0; h < hops && !err; h++) {
-				struct dag_link buffer;
-				const struct dag_link *link =
-					dag_machine_link(p->machine, at, way[h], &buffer);
-				double then = now + g->out[i].data / link->rate + link->startup;
-
-				err = dag_messages_hop(m, way[h], now, then);
-				now = then;
-				at = way[h];
-			}
+			if (!err)
+				err = add_hops(p->machine, from, to, g->out[i].data, s->finish[t],
+					       way, m);
 		}
 	}
 	free(way);
