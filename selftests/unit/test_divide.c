@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "divide_lp.h"
+#include "plan/divide/ring.h"
 #include "random.h"
 
 static double uniform(double low, double high)
@@ -303,6 +304,95 @@ static void test_large(void **state)
 	}
 }
 
+/* A ring as a box of the search has it: some behind processor 0 may have work, and start-ups of data
+ * and results count for different links. */
+static void ring_fill(struct divide_ring *r, double *block, bool *flags)
+{
+	uint32_t n = r->n, first = 1 + random_below(3), last = n - 1 - random_below(3);
+	double c = pow(10, uniform(-4, 0)), s = random_below(2) ? c / n : 0, m = uniform(0, 2);
+	double b = random_below(2) ? 0.1 / n : 0;
+
+	r->a = block;
+	r->c = block + n;
+	r->sd = block + 2 * n;
+	r->sr = block + 3 * n;
+	r->m = block + 4 * n;
+	r->b = block + 5 * n;
+	r->allowed = flags;
+	r->results_first = flags + n;
+	for (uint32_t i = 0; i < n; i++) {
+		r->a[i] = i ? uniform(0.3, 3) : 1;
+		r->c[i] = random_below(4) ? uniform(0, c) : 0;
+		r->sd[i] = i < last ? uniform(0, s) : 0;
+		r->sr[i] = i >= first ? uniform(0, s) : 0;
+		r->m[i] = m * uniform(0.5, 1);
+		r->b[i] = b * uniform(0, 1);
+		r->allowed[i] = !i || (i >= first && i <= last);
+		r->results_first[i] = false;
+		r->b[i] = i && r->allowed[i] ? r->b[i] : 0;
+	}
+}
+
+/* The interior point method against the simplex method. */
+static void test_inner(void **state)
+{
+	unsigned int waits = 0;
+
+	random_begin();
+	for (unsigned int round = 0; round < 60; round++) {
+		struct divide_ring r = { .n = 8 + random_below(60), .serial = random_below(2) };
+		double *block = calloc(8 * (size_t)r.n, sizeof(double));
+		struct divide_answer inner = { .w = block + 6 * r.n, .bound = -INFINITY };
+		struct divide_answer simplex = { .w = block + 7 * r.n };
+		bool *flags = calloc(2 * (size_t)r.n, sizeof(bool));
+		struct divide_room room;
+		double finish;
+
+		assert_true(block && flags);
+		ring_fill(&r, block, flags);
+		assert_int_equal(divide_room_begin(&room, r.n), 0);
+		divide_direct(&r, &room, &simplex);
+		waits += !simplex.exact;
+		assert_int_equal(divide_lp(&r, &room, 100000, &simplex), 0);
+		assert_int_equal(divide_inner(&r, NULL, &inner), 0);
+		assert_true(inner.exact);
+		if (fabs(inner.bound / simplex.bound - 1) > 1e-8)
+			fail_msg("at least %.12g, by the simplex method %.12g", inner.bound,
+				 simplex.bound);
+		/* who has no work has no results, which may be faster than the programme */
+		finish = divide_finish(&r, inner.w);
+		assert_true(finish <= inner.bound * (1 + 2e-9));
+		divide_room_end(&room);
+		free(flags);
+		free(block);
+	}
+	assert_true(waits > 10);
+}
+
+/* Links so expensive that results wait for them in the optimum. */
+static void test_dear_links(void **state)
+{
+	random_begin();
+	for (unsigned int k = 0; k < 6; k++) {
+		struct divide_problem *p = ring_new(k < 4 ? 1500 : 4000);
+		double c = pow(10, uniform(-5, -2));
+		struct divide_plan plan;
+
+		p->serial = k % 2;
+		p->result = DIVIDE_LINEAR;
+		p->m = uniform(0.1, 1);
+		for (uint32_t i = 0; i < p->n; i++) {
+			p->a[i] = uniform(0.5, 2);
+			p->s[i] = 0;
+			p->c[i] = uniform(0, c);
+		}
+		plan_and_check(&plan, p);
+		assert_true(plan.optimal);
+		divide_plan_end(&plan);
+		ring_free(p);
+	}
+}
+
 /* The finish time of these shares on three processors, straight from the definition. */
 static double finish_of_three(const struct divide_problem *p, double w1, double w2)
 {
@@ -581,6 +671,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_paper),	      cmocka_unit_test(test_all_sets),
 		cmocka_unit_test(test_results_first), cmocka_unit_test(test_all_ranges),
+		cmocka_unit_test(test_inner),	      cmocka_unit_test(test_dear_links),
 		cmocka_unit_test(test_large),	      cmocka_unit_test(test_power),
 		cmocka_unit_test(test_printed),	      cmocka_unit_test(test_check),
 		cmocka_unit_test(test_time_limit),    cmocka_unit_test(test_refusals),

@@ -10,24 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BAND_BELOW 2
-#define BAND_ABOVE 4
-#define BAND_WIDTH (2 * BAND_BELOW + BAND_ABOVE + 1) /* pivoting fills in BAND_BELOW diagonals */
-
 struct band {
 	size_t n, room;
-	double *cells; /**< element (i,j) is cells[i * BAND_WIDTH + j - i + BAND_BELOW] */
+	size_t below, above; /**< diagonals */
+	size_t width; /**< of a row of cells: pivoting fills in `below` more */
+	double *cells; /**< element (i,j) is cells[i * width + j - i + below] */
 	double *scale;
 	uint8_t *pivot;
 };
 
-int band_begin(struct band *band, size_t room); /**< 0 or -ENOMEM */
+/** 0 or -ENOMEM. */
+int band_begin(struct band *band, size_t room, size_t below, size_t above);
 void band_end(struct band *band);
 /** Sets all to zero, for n unknowns. */
 void band_clear(struct band *band, size_t n);
 static inline double *band_at(struct band *band, size_t i, size_t j)
 {
-	return &band->cells[i * BAND_WIDTH + j + BAND_BELOW - i];
+	return &band->cells[i * band->width + j + band->below - i];
 }
 /** Factors in place. 0, or -EDOM: singular. */
 int band_factor(struct band *band);

@@ -27,6 +27,9 @@
 
 #define ROUNDS 60 /* usually a few are enough, but it need not end at all */
 #define SLACK 1e-12
+/* diagonals of the equations */
+#define BELOW 2
+#define ABOVE 4
 
 int divide_room_begin(struct divide_room *room, uint32_t n)
 {
@@ -36,7 +39,8 @@ int divide_room_begin(struct divide_room *room, uint32_t n)
 	room->x = calloc(2 * unknowns + 3 * ((size_t)n + 1), sizeof(double));
 	room->used = calloc(n, sizeof(*room->used));
 	room->has = calloc(n, sizeof(*room->has));
-	if (band_begin(&room->band, unknowns) || !room->x || !room->used || !room->has)
+	if (band_begin(&room->band, unknowns, BELOW, ABOVE) || !room->x || !room->used ||
+	    !room->has)
 		return -ENOMEM;
 	room->y = room->x + unknowns;
 	room->phi = room->y + unknowns;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LP_MOST 1200 /* processors; above, GLPK takes too long */
+#define INNER_LEAST 200 /* below, GLPK takes less time than the interior point method */
 #define SLACK 1e-11
 #define STEPS_POWER 60 /* of one plan whose results are not linear */
 
@@ -93,7 +94,18 @@ int search_solve(struct search *s, uint32_t processors)
 	s->effort += (uint64_t)s->answer.rounds * s->ring.n;
 	direct = s->answer;
 	direct.exact = direct.exact && fits(&s->ring, s->answer.w);
-	if (direct.exact || processors > LP_MOST)
+	if (direct.exact)
+		return 0;
+	if (processors > LP_MOST ||
+	    (processors >= INNER_LEAST && !s->ring.low && !s->ring.nlines)) {
+		err = divide_inner(&s->ring, s->watch, &s->answer);
+		if (!err)
+			s->effort += 5 * (uint64_t)s->answer.rounds * processors;
+		if (err != -EDOM && (err || s->answer.exact || processors > LP_MOST))
+			return err;
+		direct.bound = s->answer.bound;
+	}
+	if (processors > LP_MOST)
 		return 0;
 	/* takes as long as this many processors in systems of equations */
 	s->effort += (uint64_t)processors * processors / 150 + 50 * processors;

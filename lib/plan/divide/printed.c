@@ -169,7 +169,7 @@ int divide_printed(struct divide_plan *plan, const struct divide_problem *proble
 	plan->shares[0] = problem->work;
 	if (n > 1) {
 		block = calloc(6 * n, sizeof(*block));
-		err = block ? band_begin(&s.band, 2 * n) : -ENOMEM;
+		err = block ? band_begin(&s.band, 2 * n, 2, 4) : -ENOMEM;
 		if (err)
 			goto out;
 		s.m = block;

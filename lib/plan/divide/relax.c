@@ -198,5 +198,10 @@ int search_look_at(struct search *s, struct box *box, uint32_t *settle, double *
 			return err;
 	}
 	search_offer(s, s->answer.w);
+	/* the relaxation may be the plan's own ring */
+	if (s->growth == GROWTH_LINEAR &&
+	    (search_closed(s, box) ||
+	     (!(s->b > 0) && search_alike(s, box) && isfinite(s->answer.bound))))
+		return 0;
 	return search_polish(s);
 }

@@ -77,6 +77,13 @@ bool divide_equations(const struct divide_ring *ring, struct divide_room *room, 
 int divide_lp(const struct divide_ring *ring, const struct divide_room *room, int milliseconds,
 	      struct divide_answer *answer);
 
+/** The same to about 1e-9, in a time that is linear in n, if all between the first allowed behind
+ *  processor 0 and the last are allowed, and no results go first; limits and lines do not count.
+ *  Bound and shares in `answer` are ones that are known. 0, -ENOMEM, or -EDOM: the ring is of another kind.
+ *  The answer may be neither exact nor near. */
+int divide_inner(const struct divide_ring *ring, struct plan_watch *watch,
+		 struct divide_answer *answer);
+
 /** The finish time of these shares, with the ring's order on each link and everything as early as
  *  possible. Start-ups count on links that are used. */
 double divide_finish(const struct divide_ring *ring, const double *w);
