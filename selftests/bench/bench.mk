@@ -27,12 +27,18 @@ $(O)/selftests/bench/true $(O)/selftests/bench/crowd: $(O)/selftests/bench/%: se
 	$(call say,CCLD,$@)
 	$(Q)$(MUSL_CC) $(BASE) -Os -static -o $@ $<
 
+# Only where SimGrid is.
+$(O)/selftests/bench/judge: selftests/bench/judge.c
+	@mkdir -p $(@D)
+	$(call say,CCLD,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $< $(shell $(PKG_CONFIG) --cflags --libs simgrid)
+
 # Those of the module alone are measured in the guest of the tests.
 BENCH_DEPS = $(if $(filter-out exec-cost exec-many kmod,$(or $(BENCH_PARTS),all)),bench,test)
 ##  bench           figures as ratios; BENCH_PARTS="exec-cost exec-many kmod cluster makespan placed native idle jobserver learn never tasks sim load messages plan live gang assign"
 bench:
 	@packaging/deps -n build module $(BENCH_DEPS)
-	$(Q)$(MAKE) --no-print-directory all $(BENCH)
+	$(Q)$(MAKE) --no-print-directory all $(BENCH) $$($(PKG_CONFIG) --exists simgrid && echo $(O)/selftests/bench/judge)
 	selftests/bench/run $(O) $(BENCH_PARTS)
 
 # Figures are kept in O/peers.json. PEERS_ROUNDS=N PEERS_ONLY="srun ehsched_idle" choose less.
