@@ -13,6 +13,7 @@
 #include "eh/topology.h"
 #include "plan/dag/bound.h"
 #include "plan/dag/check.h"
+#include "plan/dag/follow.h"
 #include "plan/dag/list.h"
 #include "plan/dag/order.h"
 #include "plan/dag/replay.h"
@@ -122,6 +123,59 @@ static void test_plans(void **state)
 		dag_case_end(&c);
 	}
 	assert_true(messages > 1000);
+}
+
+/* The plan of a list without messages; each task comes after its predecessors. */
+static double follow(const struct dag_problem *p, const uint32_t *order, double *finish)
+{
+	const struct dag_graph *g = p->graph;
+	double ready[4] = { 0 }, makespan = 0;
+
+	for (uint32_t t = 0; t < p->tasks; t++)
+		finish[t] = -1;
+	for (uint32_t i = 0; i < p->tasks; i++) {
+		uint32_t t = order[i], j;
+		double start = 0;
+
+		for (uint32_t a = g->in_at[t]; a < g->in_at[t + 1]; a++) {
+			assert_true(finish[g->in[a].task] >= 0);
+			start = fmax(start, finish[g->in[a].task]);
+		}
+		j = dag_follow(ready, 4, &start);
+		assert_true(ready[j] <= start);
+		finish[t] = ready[j] = start + p->least[t];
+		makespan = fmax(makespan, finish[t]);
+	}
+	return makespan;
+}
+
+static void test_justification(void **state)
+{
+	double finish[100], first, second;
+	unsigned int shorter = 0;
+	uint32_t order[100];
+
+	random_begin();
+	for (unsigned int round = 0; round < 200; round++) {
+		struct dag_justify *j;
+		struct dag_case c;
+
+		assert_int_equal(dag_case_make(&c, 1 + random_below(100), "full", 4, 1, false), 0);
+		assert_int_equal(dag_justify_make(c.problem, 4, &j), 0);
+		for (uint32_t i = 0; i < c.graph->tasks; i++)
+			order[i] = i;
+		first = follow(c.problem, order, finish);
+		for (int again = 0; again < 3; again++) {
+			dag_justify(j, order, finish);
+			second = follow(c.problem, order, finish);
+			assert_true(second <= first);
+			shorter += second < first;
+			first = second;
+		}
+		dag_justify_free(j);
+		dag_case_end(&c);
+	}
+	assert_true(shorter > 50);
 }
 
 /* Breaks a valid plan in one way, which *what names. False: this plan cannot be broken so. */
@@ -322,8 +376,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hierarchy_routes), cmocka_unit_test(test_plans),
-		cmocka_unit_test(test_checker),		 cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_list_places),
+		cmocka_unit_test(test_justification),	 cmocka_unit_test(test_checker),
+		cmocka_unit_test(test_bounds),		 cmocka_unit_test(test_list_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

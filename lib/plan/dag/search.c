@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "eh/rule.h"
+#include "follow.h"
 #include "lanes.h"
 
 #define FREE_PROCESSORS_MAX 64
 #define STEPS_TILL_WATCH 64
+#define STEPS_TILL_JUSTIFY 16
 #define NO_TASK UINT32_MAX
 
 struct input {
@@ -39,8 +41,9 @@ struct state {
 	uint32_t usable;
 	uint64_t random;
 	uint32_t changed; /* one past the last place whose finish the decoding has written */
-	uint32_t *group; /* tasks that change their processor together */
+	uint32_t *group, *to; /* tasks that change their processors together, and to which */
 	bool *marked;
+	struct dag_justify *justify; /* if processors follow from the order */
 };
 
 static void free_state(struct state *s)
@@ -58,7 +61,9 @@ static void free_state(struct state *s)
 	free(s->critical);
 	free(s->kept);
 	free(s->group);
+	free(s->to);
 	free(s->marked);
+	dag_justify_free(s->justify);
 }
 
 struct begun {
@@ -92,13 +97,15 @@ static int make_state(struct state *s, const struct dag_problem *p, const struct
 	s->before = calloc(n, sizeof(*s->before));
 	s->critical = malloc(n * sizeof(*s->critical));
 	s->group = malloc(n * sizeof(*s->group));
+	s->to = malloc(n * sizeof(*s->to));
 	s->marked = calloc(n, sizeof(*s->marked));
 	if (!list || !s->in || !s->order || !s->place || !s->processor || !s->finish || !s->saved ||
-	    !s->ready || !s->last || !s->before || !s->critical || !s->group || !s->marked)
+	    !s->ready || !s->last || !s->before || !s->critical || !s->group || !s->to ||
+	    !s->marked)
 		goto failed;
 	if (s->follows) {
 		s->kept = malloc(n * sizeof(*s->kept));
-		if (!s->kept)
+		if (!s->kept || dag_justify_make(p, s->usable, &s->justify))
 			goto failed;
 	}
 	if (p->contention && dag_lanes_make(p, &s->lanes))
@@ -142,7 +149,7 @@ static double decode_follows(struct state *s, uint32_t first, double limit)
 	}
 	s->changed = first;
 	for (uint32_t i = first; i < s->p->tasks; i++) {
-		uint32_t t = s->order[i], early = 0, near = UINT32_MAX;
+		uint32_t t = s->order[i], j;
 		double start = 0, finish;
 
 		for (uint32_t a = g->in_at[t]; a < g->in_at[t + 1]; a++) {
@@ -150,25 +157,14 @@ static double decode_follows(struct state *s, uint32_t first, double limit)
 
 			start = end > start ? end : start;
 		}
-		for (uint32_t j = 0; j < usable; j++) {
-			if (s->ready[j] <= start) {
-				if (near == UINT32_MAX || s->ready[j] > s->ready[near])
-					near = j;
-			} else if (s->ready[j] < s->ready[early]) {
-				early = j;
-			}
-		}
-		if (near == UINT32_MAX) {
-			near = early;
-			start = s->ready[near];
-		}
+		j = dag_follow(s->ready, usable, &start);
 		finish = start + s->p->least[t];
 		s->saved[s->changed++] = s->finish[t];
 		s->finish[t] = finish;
-		s->processor[t] = near;
+		s->processor[t] = j;
 		if (finish + s->tail[t] > limit)
 			return DBL_MAX;
-		s->ready[near] = finish;
+		s->ready[j] = finish;
 		makespan = finish > makespan ? finish : makespan;
 	}
 	return makespan;
@@ -315,9 +311,9 @@ static void find_critical(struct state *s)
 	s->stale = false;
 }
 
-/* A change: where a task was, and where it goes; a group goes to the processor as a whole. */
+/* A change: where a task was, and where it goes in the list; how many tasks get other processors. */
 struct change {
-	uint32_t task, place, to_place, processor, to_processor, group;
+	uint32_t task, place, to_place, count;
 };
 
 static void shift(struct state *s, uint32_t task, uint32_t from, uint32_t to)
@@ -359,64 +355,95 @@ static uint32_t random_place(struct state *s, uint32_t task)
 	return low + eh_random_below(&s->random, high - low + 1);
 }
 
+static void add_move(struct state *s, struct change *c, uint32_t task, uint32_t processor)
+{
+	s->group[c->count] = task;
+	s->to[c->count++] = processor;
+}
+
 /* The task with its descendants, or with its ancestors, on the same processor. If messages take
  * long, a part of the graph moves as a whole or not at all. */
-static void gather_group(struct state *s, struct change *c, bool descendants)
+static void gather_group(struct state *s, struct change *c, uint32_t processor, bool descendants)
 {
 	const struct dag_graph *g = s->p->graph;
 	const uint32_t *at = descendants ? g->out_at : g->in_at;
 	const struct dag_arc *arcs = descendants ? g->out : g->in;
+	uint32_t from = s->processor[c->task];
 
-	s->group[0] = c->task;
+	add_move(s, c, c->task, processor);
 	s->marked[c->task] = true;
-	c->group = 1;
-	for (uint32_t i = 0; i < c->group; i++) {
+	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t t = s->group[i];
 
 		for (uint32_t a = at[t]; a < at[t + 1]; a++) {
 			uint32_t x = arcs[a].task;
 
-			if (s->marked[x] || s->processor[x] != c->processor)
+			if (s->marked[x] || s->processor[x] != from)
 				continue;
 			s->marked[x] = true;
-			s->group[c->group++] = x;
+			add_move(s, c, x, processor);
 		}
 	}
-	for (uint32_t i = 0; i < c->group; i++)
+	for (uint32_t i = 0; i < c->count; i++)
 		s->marked[s->group[i]] = false;
 }
 
-static bool pick_change(struct state *s, struct change *c)
+/* Two processors exchange all tasks from the place of this one on. */
+static void exchange_ends(struct state *s, struct change *c, uint32_t processor)
 {
-	uint32_t kind = eh_random_below(&s->random, 8);
+	uint32_t from = s->processor[c->task];
 
+	for (uint32_t i = c->place; i < s->p->tasks; i++) {
+		uint32_t t = s->order[i];
+
+		if (s->processor[t] == from)
+			add_move(s, c, t, processor);
+		else if (s->processor[t] == processor)
+			add_move(s, c, t, from);
+	}
+}
+
+static void pick_task(struct state *s, struct change *c)
+{
 	if (s->stale)
 		find_critical(s);
-	if (kind < 6)
+	if (eh_random_below(&s->random, 8) < 6)
 		c->task = s->critical[eh_random_below(&s->random, s->ncritical)];
 	else
 		c->task = eh_random_below(&s->random, s->p->tasks);
 	c->place = c->to_place = s->place[c->task];
-	c->processor = c->to_processor = s->processor[c->task];
-	c->group = 0;
-	if (s->follows) {
+	c->count = 0;
+}
+
+/* False: nothing would change. */
+static bool pick_change(struct state *s, struct change *c)
+{
+	uint32_t kind = eh_random_below(&s->random, 11), from, to;
+
+	pick_task(s, c);
+	if (s->follows || kind < 5)
 		c->to_place = random_place(s, c->task);
+	if (s->follows || kind == 0)
 		return c->to_place != c->place;
+	from = s->processor[c->task];
+	to = random_processor(s, c->task);
+	if (kind > 8) {
+		/* two tasks exchange their processors */
+		uint32_t other = eh_random_below(&s->random, s->p->tasks);
+
+		to = s->processor[other];
+		if (to != from)
+			add_move(s, c, other, from);
 	}
-	kind = eh_random_below(&s->random, 8);
-	if (kind < 2) {
-		c->to_processor = random_processor(s, c->task);
-		if (c->to_processor == c->processor)
-			return false;
-		gather_group(s, c, kind);
-		return true;
-	}
-	kind /= 2;
-	if (kind < 3)
-		c->to_processor = random_processor(s, c->task);
-	if (kind > 1)
-		c->to_place = random_place(s, c->task);
-	return c->to_place != c->place || c->to_processor != c->processor;
+	if (to == from)
+		return c->to_place != c->place;
+	if (kind == 6)
+		exchange_ends(s, c, to);
+	else if (kind == 7 || kind == 8)
+		gather_group(s, c, to, kind == 8);
+	else
+		add_move(s, c, c->task, to);
+	return true;
 }
 
 static void record(const struct state *s, double makespan, struct dag_schedule *best)
@@ -430,11 +457,15 @@ static void record(const struct state *s, double makespan, struct dag_schedule *
 	best->makespan = makespan;
 }
 
-static void set_processors(struct state *s, const struct change *c, uint32_t processor)
+/* The second call undoes the first. */
+static void exchange_processors(struct state *s, const struct change *c)
 {
-	s->processor[c->task] = processor;
-	for (uint32_t i = 0; i < c->group; i++)
-		s->processor[s->group[i]] = processor;
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint32_t *processor = &s->processor[s->group[i]], old = *processor;
+
+		*processor = s->to[i];
+		s->to[i] = old;
+	}
 }
 
 /* The first place in the list that the change affects. */
@@ -442,10 +473,20 @@ static uint32_t first_place(const struct state *s, const struct change *c)
 {
 	uint32_t first = c->place < c->to_place ? c->place : c->to_place;
 
-	for (uint32_t i = 0; i < c->group; i++)
+	for (uint32_t i = 0; i < c->count; i++)
 		if (s->place[s->group[i]] < first)
 			first = s->place[s->group[i]];
 	return first;
+}
+
+static void accept(struct state *s, double makespan, struct dag_schedule *best)
+{
+	s->current = makespan;
+	s->stale = true;
+	if (s->kept)
+		memcpy(s->kept, s->processor, s->p->tasks * sizeof(*s->kept));
+	if (makespan < best->makespan)
+		record(s, makespan, best);
 }
 
 /* Changes the plan, and changes it back if it becomes longer than `limit`. 0 or -ENOMEM. */
@@ -455,7 +496,7 @@ static int try_change(struct state *s, const struct change *c, double limit,
 	uint32_t first = first_place(s, c), tasks = s->p->tasks;
 	double makespan;
 
-	set_processors(s, c, c->to_processor);
+	exchange_processors(s, c);
 	shift(s, c->task, c->place, c->to_place);
 	makespan = decode(s, first, limit);
 	if (makespan < 0)
@@ -466,28 +507,43 @@ static int try_change(struct state *s, const struct change *c, double limit,
 		if (s->kept)
 			memcpy(s->processor, s->kept, tasks * sizeof(*s->kept));
 		else
-			set_processors(s, c, c->processor);
+			exchange_processors(s, c);
 		return 0;
 	}
-	s->current = makespan;
-	s->stale = true;
-	if (s->kept)
-		memcpy(s->kept, s->processor, tasks * sizeof(*s->kept));
-	if (makespan < best->makespan)
-		record(s, makespan, best);
+	accept(s, makespan, best);
 	return 0;
+}
+
+/* Annealing takes long to shift many tasks by a little; this does so at once. */
+static void justify(struct state *s, struct dag_schedule *best)
+{
+	dag_justify(s->justify, s->order, s->finish);
+	for (uint32_t i = 0; i < s->p->tasks; i++)
+		s->place[s->order[i]] = i;
+	accept(s, decode(s, 0, DBL_MAX), best);
+}
+
+/* The temperature at the start: of the order of what a change adds, a task or a message. */
+static double first_heat(const struct dag_problem *p, double hot, double mean)
+{
+	double message = 0;
+
+	for (uint32_t e = 0; e < p->graph->edges; e++)
+		message +=
+			(p->mean_startup + p->graph->out[e].data * p->mean_unit) / p->graph->edges;
+	return hot * (mean + message);
 }
 
 static int anneal(struct state *s, const struct dag_bound *bound, const struct dag_search *how,
 		  struct plan_watch *watch, struct dag_schedule *best)
 {
-	double cooling = pow(how->cold / how->hot, (double)STEPS_TILL_WATCH / how->steps);
-	double mean = 0, heat;
+	double mean = 0, heat, cooling;
 	int err = 0;
 
 	for (uint32_t t = 0; t < s->p->tasks; t++)
 		mean += s->p->mean[t] / s->p->tasks;
-	heat = how->hot * mean;
+	heat = first_heat(s->p, how->hot, mean);
+	cooling = pow(how->cold * mean / heat, (double)STEPS_TILL_WATCH / how->steps);
 	for (uint64_t step = 0; step < how->steps && best->makespan > bound->length && !err;
 	     step++) {
 		struct change c;
@@ -498,6 +554,10 @@ static int anneal(struct state *s, const struct dag_bound *bound, const struct d
 			plan_watch_progress(watch, "searching", step, how->steps);
 			if (plan_watch_over(watch))
 				break;
+		}
+		if (s->justify && step % STEPS_TILL_JUSTIFY == STEPS_TILL_JUSTIFY - 1) {
+			justify(s, best);
+			continue;
 		}
 		if (!pick_change(s, &c))
 			continue;
@@ -510,14 +570,11 @@ static int anneal(struct state *s, const struct dag_bound *bound, const struct d
 /* The plan that the search starts from, decoded. 0 or -ENOMEM. */
 static int decode_first(struct state *s, struct dag_schedule *best)
 {
-	s->current = decode(s, 0, DBL_MAX);
-	if (s->current < 0)
+	double makespan = decode(s, 0, DBL_MAX);
+
+	if (makespan < 0)
 		return -ENOMEM;
-	if (s->current < best->makespan)
-		record(s, s->current, best);
-	if (s->kept)
-		memcpy(s->kept, s->processor, s->p->tasks * sizeof(*s->kept));
-	s->stale = true;
+	accept(s, makespan, best);
 	return 0;
 }
 

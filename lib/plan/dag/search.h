@@ -8,7 +8,8 @@
 
 struct dag_search {
 	uint64_t steps, seed;
-	double hot, cold; /**< temperatures of the annealing, in mean run times */
+	double hot; /**< temperature at the start, in mean run times + mean times of a message */
+	double cold; /**< at the end, in mean run times */
 	bool adaptive; /**< with contention: messages look for routes with less waiting */
 };
 

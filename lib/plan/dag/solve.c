@@ -17,6 +17,7 @@
 #define AHEAD_PAIRS_MAX ((uint64_t)1 << 18)
 #define SEARCH_TASKS_MAX 5000
 #define SEARCH_PROCESSORS_MAX 4096
+#define SMALL_TASKS 40
 #define EXACT_NODES_MAX ((uint64_t)1 << 40)
 
 struct solver {
@@ -78,19 +79,22 @@ static int try_lists(struct solver *s)
 	return err;
 }
 
-/* These take about 3 ms up to 40 tasks, 40 ms up to 200, and 20 ms above, where lists also take
- * time. A message that waits costs several times as much as one that does not. */
+/* Up to 40 tasks these take about 1 ms, or 5 ms with messages; up to 200 about 20 ms, above 10 ms,
+ * where lists also take time. A message that waits costs several times as much as one that does
+ * not. */
 static uint64_t default_steps(const struct dag_problem *p)
 {
-	uint64_t size = p->tasks + p->graph->edges, visits = 2000000, most = 60000;
+	uint64_t size = p->tasks + p->graph->edges, visits = 2000000, most = 60000, times = 1;
 
-	if (p->tasks <= 40) {
+	if (p->tasks <= SMALL_TASKS) {
 		visits = 350000;
 		most = 10000;
 	} else if (p->tasks <= 200 || p->contention) {
 		visits = 5000000;
 	}
-	return visits / size < most ? visits / size : most;
+	if (!p->silent)
+		times = p->tasks <= SMALL_TASKS ? 4 : 2;
+	return times * (visits / size < most ? visits / size : most);
 }
 
 /* Decodes the list again, with its messages. */
@@ -137,12 +141,36 @@ static int settle(struct solver *s, const struct dag_schedule *plan)
 	return err ? err : settle_as(s, plan, true);
 }
 
+/* When messages take long, plans differ most in how tasks are grouped, and a cool search rarely
+ * changes that. So there are several, in turn from the best plan so far and from one without
+ * messages. A cool one is better for most graphs; a hot one is not as far off for the others. */
+static int search_rounds(struct solver *s, uint64_t steps)
+{
+	static const double hot[] = { 0.1, 0.3, 0.1, 1 };
+	int rounds = s->p->tasks <= SMALL_TASKS ? 8 : 4, err = 0;
+	struct dag_search how = { .steps = steps / rounds + 1, .cold = 0.01 };
+
+	for (int i = 0; i < rounds && !err && !is_done(s); i++) {
+		how.seed = s->o->seed + i;
+		how.hot = hot[i % 4];
+		if (i % 2)
+			dag_schedule_alone(s->p, &s->other);
+		else
+			dag_schedule_copy(&s->other, &s->plan->schedule);
+		err = dag_search(s->p, &s->bound, &how, s->watch, &s->other);
+		keep_better(s);
+		if (!err && s->p->contention)
+			err = settle(s, &s->plan->schedule);
+	}
+	return err;
+}
+
 static int search(struct solver *s)
 {
-	struct dag_search how = { .seed = s->o->seed, .hot = 0.3 };
-	uint64_t steps = s->o->steps ? s->o->steps : default_steps(s->p);
+	struct dag_search how = { .seed = s->o->seed, .hot = 0.05, .cold = 0.005 };
 	int err = 0;
 
+	how.steps = s->o->steps ? s->o->steps : default_steps(s->p);
 	if ((s->p->tasks > SEARCH_TASKS_MAX && !s->o->steps) ||
 	    s->p->processors > SEARCH_PROCESSORS_MAX)
 		return 0;
@@ -150,21 +178,9 @@ static int search(struct solver *s)
 		err = settle(s, &s->plan->schedule);
 	if (err)
 		return err;
-	how.steps = s->p->silent ? steps : steps / 2 + 1;
-	how.cold = s->p->silent ? 0.01 : 0.1;
-	err = dag_search(s->p, &s->bound, &how, s->watch, &s->plan->schedule);
-	if (err || s->p->silent || is_done(s))
-		return err;
-	if (s->p->contention)
-		err = settle(s, &s->plan->schedule);
-	if (err)
-		return err;
-	/* a second start, from a plan without messages */
-	dag_schedule_alone(s->p, &s->other);
-	how.hot *= 4;
-	err = dag_search(s->p, &s->bound, &how, s->watch, &s->other);
-	keep_better(s);
-	return err;
+	if (!s->p->silent || !s->p->same)
+		return search_rounds(s, how.steps);
+	return dag_search(s->p, &s->bound, &how, s->watch, &s->plan->schedule);
 }
 
 /* Branch and bound, if it is likely to finish. */
@@ -174,7 +190,7 @@ static int branch(struct solver *s)
 	bool complete = false;
 	int err;
 
-	if (s->p->contention || (s->o->method != DAG_EXACT && s->p->tasks > 40))
+	if (s->p->contention || (s->o->method != DAG_EXACT && s->p->tasks > SMALL_TASKS))
 		return 0;
 	err = dag_exact(s->p, &s->bound, nodes, s->watch, &s->plan->schedule, &complete);
 	if (complete)
