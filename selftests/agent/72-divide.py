@@ -7,6 +7,7 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 from ktap import done, ok
 from seed import new_seed
+from tree import TOP
 from wait import WAIT, until
 
 seed = new_seed()
@@ -20,18 +21,7 @@ with open(data, "w") as f:
         f.write(f"{i} {r.choice(('red', 'green', 'blue'))} {'x' * r.randrange(30)}\n")
 size = os.path.getsize(data)
 
-# Lines that begin within the units: a program that is divided by bytes.
-PART = os.path.join(top, "part.py")
-with open(PART, "w") as f:
-    f.write("""import sys
-first, following = int(sys.argv[2]), int(sys.argv[3])
-with open(sys.argv[1], "rb") as f:
-    if first:
-        f.seek(first - 1)
-        f.readline()
-    while f.tell() < following:
-        sys.stdout.buffer.write(f.readline())
-""")
+PART = os.path.join(TOP, "examples/lines.py")
 
 
 def start(*words):
@@ -75,6 +65,15 @@ ok("predicted and real seconds, of all and of each part", told.get("predicted", 
     p["predicted"]["finish"] > p["predicted"]["start"] and p["real"]["finish"] > p["real"]["start"]
     for p in parts if not p["probe"]), told)
 
+def units_of(told, since=0):
+    """How many of the units each host has done after the first parts."""
+    counts = {}
+    for p in told["parts"]:
+        if not p["probe"] and p["first"] >= since:
+            counts[p["host"]] = counts.get(p["host"], 0) + p["count"]
+    return counts
+
+
 # units and their numbers
 status, out, err = divide("--size", "7", "--from", "1", "--cmd", "seq {first} {last}; echo {count} >&2", "--quiet")
 ok("few units, and numbers from 1", (status, out) == (0, here("seq 7")), (status, out, err))
@@ -88,10 +87,24 @@ script = ("case $(ip -br addr show eth0) in *10.77.0.3/*) each=0.25;; *) each=0.
 status, out, err = divide("--size", "400", "--cmd", script, "--slots", "1", "--probe", "10", "--json",
                           "--combine", f"cat >{slow}")
 told = json.loads(out) if out else {"parts": []}
-share = {p["host"]: p["count"] for p in told["parts"] if not p["probe"]}
+share = units_of(told)
 ok("a slow host gets less than each of the others, and all get some",
    status == 0 and len(share) == 4 and share["n2"] < min(n for h, n in share.items() if h != "n2") and
    open(slow).read() == here("seq 0 399"), (status, err, told))
+
+# units that cost more at the end of the load: not all of them are the last host's
+script = ("i={first}; while [ $i -lt {next} ]; do if [ $i -lt 300 ]; then sleep 0.02; else sleep 0.2; fi; i=$((i + 1)); done; "
+          "seq {first} {last}")
+status, out, err = divide("--size", "400", "--cmd", script, "--slots", "1", "--json", "--combine", f"cat >{slow}")
+told = json.loads(out) if out else {"parts": []}
+ok("units that cost more are divided, too", status == 0 and len(units_of(told, 300)) > 2 and open(slow).read() == here("seq 0 399"),
+   (status, err, told))
+
+# a command that takes long to start: so many times as it is started, not for each unit
+script = "sleep 1; i={first}; while [ $i -lt {next} ]; do sleep 0.01; i=$((i + 1)); done"
+status, out, err = divide("--size", "400", "--cmd", script, "--slots", "1", "--json")
+told = json.loads(out) if out else {"predicted": 0, "real": 0}
+ok("what a command takes to start is not taken for units", status == 0 and 0 < told["predicted"] < 3 * told["real"], (status, err, told))
 
 # failures
 status, out, err = divide("--size", "1000", "--cmd", "[ {last} -lt 900 ] || exit 5")

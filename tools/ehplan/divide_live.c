@@ -38,8 +38,7 @@ static const struct option_row options[] = {
 	{ "data", OPTION_REAL, offsetof(struct settings, data), "BYTES", .real = { 0, 1e12 },
 	  .help = "what CMD reads of home's files for a unit (1)" },
 	{ "probe", OPTION_COUNT, offsetof(struct settings, probe), "UNITS",
-	  .count = { 1, SIZE_MOST },
-	  .help = "size of the first part of each host, which measures it (by size)" },
+	  .count = { 1, SIZE_MOST }, .help = "size of a first part of each host (by size)" },
 	{ "hosts", OPTION_TEXT, offsetof(struct settings, wish.only), "A,B,…",
 	  .help = "use these hosts only" },
 	{ "slots", OPTION_COUNT, offsetof(struct settings, slots), "N", .count = { 1, 1024 },
@@ -122,6 +121,7 @@ static void end_run(struct divide_run *run)
 	free(run->workers);
 	free(run->down_since);
 	free(run->parts);
+	free(run->places);
 	cluster_close(&run->cluster);
 }
 
@@ -202,17 +202,10 @@ static int prepare(struct divide_run *run)
 
 static int carry_out(struct divide_run *run)
 {
-	uint64_t done = 0;
-	int code = 0;
+	int code = run->nworkers > 1 ? divide_shares_probe(run) : 0;
 
-	if (run->nworkers > 1) {
-		done = divide_shares_probe(run);
-		code = divide_run_all(run);
-	}
-	if (code)
-		return code;
-	divide_shares_learn(run);
-	code = divide_shares(run, done, run->size - done, true);
+	if (!code)
+		code = divide_shares_rest(run);
 	run->planned_at = divide_run_now(run);
 	if (!code)
 		code = divide_run_all(run);
@@ -257,10 +250,11 @@ const struct live_command divide_live = {
 		"--size N --cmd CMD [--combine CMD] [--from F] [--data BYTES] [--probe UNITS]\n"
 		"       [--hosts A,B,…] [--slots N] [--view VIEW] [--grace S] [--quiet] [--json]",
 	.help = "divide a load among the hosts of the cluster (paper 2)\n\n"
-		"Each host does a small first part, which measures it. The rest is divided by the plan of\n"
-		"`ehctl plan divide`; each part is started as by `ehctl exec HOST --`. The outputs of all\n"
-		"parts, in order, are the input of the command of --combine. If a host leaves, others\n"
-		"have its units. The exit status is 1 if a part failed.",
+		"Each host does some first parts, which measure it and the load. The rest is divided by the\n"
+		"plan of `ehctl plan divide`; each part is started as by `ehctl exec HOST --`. The outputs of\n"
+		"all parts, in order, are the input of the command of --combine. A host that has done its\n"
+		"share helps another one. If a host leaves, others have its units. The exit status is 1 if a\n"
+		"part failed.",
 	.options = options,
 	.run = run_divide,
 	.settings = &settings,

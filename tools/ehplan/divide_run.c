@@ -99,7 +99,7 @@ static int start_part(struct divide_run *run, uint32_t number)
 }
 
 /* Each free worker takes its first part that waits, in the order of the ring. */
-static int start_all(struct divide_run *run)
+static int start_waiting(struct divide_run *run)
 {
 	int code = 0;
 
@@ -107,6 +107,24 @@ static int start_all(struct divide_run *run)
 		if (run->parts[i].state == DIVIDE_WAITS &&
 		    run->workers[run->parts[i].worker].part == UINT32_MAX)
 			code = start_part(run, i);
+	return code;
+}
+
+/* A worker whose parts are all done helps another one. */
+static int start_all(struct divide_run *run)
+{
+	int code = start_waiting(run);
+
+	for (uint32_t w = 0; w < run->nworkers && !code; w++) {
+		const struct divide_worker *worker = &run->workers[w];
+
+		if (!(run->planned_at > 0) || worker->part != UINT32_MAX || worker->lost ||
+		    !cluster_usable(&run->cluster.hosts[worker->host]))
+			continue;
+		code = divide_shares_help(run, w);
+		if (!code)
+			code = start_waiting(run);
+	}
 	return code;
 }
 
@@ -126,13 +144,13 @@ static int lose(struct divide_run *run, uint32_t worker)
 
 	run->workers[worker].lost = true;
 	for (uint32_t i = 0; i < run->nparts && !code; i++) {
-		struct divide_part *p = &run->parts[i];
+		struct divide_part p = run->parts[i];
 
-		if (p->worker != worker || p->state != DIVIDE_WAITS)
+		if (p.worker != worker || p.state != DIVIDE_WAITS)
 			continue;
-		p->state = DIVIDE_MOVED;
+		run->parts[i].state = DIVIDE_MOVED;
 		run->moved++;
-		code = divide_shares(run, p->first, p->count, false);
+		code = divide_shares_again(run, &p);
 	}
 	return code;
 }

@@ -16,8 +16,9 @@ enum divide_state { DIVIDE_WAITS, DIVIDE_RUNS, DIVIDE_DONE, DIVIDE_MOVED };
 struct divide_part {
 	enum divide_state state; /**< DIVIDE_MOVED: other parts have its units now */
 	uint64_t first, count;
-	uint32_t worker;
-	bool probe; /**< it also measures its worker */
+	uint32_t worker, place;
+	double cost; /**< of its units, in units of the first place */
+	bool probe; /**< it is at a place, and measures its worker */
 	double predicted_start, predicted_finish;
 	double start, finish;
 	double bytes; /**< of its result */
@@ -29,9 +30,16 @@ struct divide_part {
 /** A host, or one of several places on it. */
 struct divide_worker {
 	uint32_t host;
-	double unit; /**< seconds for a unit of the load; 0: not measured */
+	double unit; /**< seconds for a unit of the first place; 0: not measured */
+	double fixed; /**< seconds of the command's own for each part, whatever its units */
 	uint32_t part; /**< that runs there, or UINT32_MAX */
 	bool lost;
+};
+
+/** Units of the load that are alike, as far as is known. */
+struct divide_units {
+	uint64_t first, count;
+	double cost; /**< of one, in units of the first place */
 };
 
 struct divide_run {
@@ -46,11 +54,14 @@ struct divide_run {
 	uint32_t nworkers;
 	struct divide_part *parts;
 	uint32_t nparts;
+	struct divide_units
+		*places; /**< where the load was measured; the first one is in its middle */
+	uint32_t nplaces;
 	double result; /**< bytes of results for a unit, measured */
 	char folder[4096]; /**< of the outputs; empty: not made */
 	double *down_since; /**< of hosts; 0: it is up */
 	double began; /**< of the clock */
-	double planned_at; /**< the probes were over, and the rest was divided */
+	double planned_at; /**< the probes were over, and the rest was divided; 0: not yet */
 	double predicted, real; /**< seconds after that */
 	uint32_t moved; /**< parts that were divided again */
 	int signals; /**< descriptor that reads SIGCHLD and those that end us */
@@ -68,13 +79,15 @@ int divide_run_all(struct divide_run *run);
 
 /* ---- divide_shares.c ---- */
 
-/** Divides units among the workers that are not lost, by the plan of paper 2, into parts. With
- *  `first_plan` the prediction is kept. 0, or an exit code after a message. */
-int divide_shares(struct divide_run *run, uint64_t first, uint64_t count, bool first_plan);
-/** Gives each worker a small first part. The units that are left begin at the result. */
-uint64_t divide_shares_probe(struct divide_run *run);
-/** What the first parts say of the workers. */
-void divide_shares_learn(struct divide_run *run);
+/** First parts at some places of the load, run to their ends: what each worker needs, and how the
+ *  cost of units differs. 0, or an exit code after a message. */
+int divide_shares_probe(struct divide_run *run);
+/** Divides what the first parts have left, by the plan of paper 2, and keeps the prediction. */
+int divide_shares_rest(struct divide_run *run);
+/** Divides a part again, among the workers that are not lost. */
+int divide_shares_again(struct divide_run *run, const struct divide_part *part);
+/** A worker has nothing to do: it gets some of what waits for the one that would be last. */
+int divide_shares_help(struct divide_run *run, uint32_t worker);
 
 /* ---- divide_tell.c ---- */
 

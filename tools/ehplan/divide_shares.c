@@ -9,155 +9,565 @@
 #include "divide_run.h"
 #include "plan/divide/divide.h"
 
-#define PROBE_PART 50 /* the first parts of all workers are this fraction of the load */
+#define NO_PLACE UINT32_MAX
+#define PROBE_PART 50 /* the first parts are this fraction of the load */
+#define SMALL 2 /* the second part of a worker over its first one */
+#define LONG 2 /* the third one over the second one, at least */
+#define LONG_STARTS 4 /* and it takes so many times what starting it does */
+#define LONG_PART 10 /* but is not a larger fraction of the load, with those of all others */
+#define PLACES_MOST 8 /* other places */
+#define PLACES_PART 5 /* this fraction of the load is there */
+#define PLACES_TIME 0.06 /* starting commands there may take this part of the time of all */
+#define STEPS 4 /* of the cost between two places */
+#define TURNS 3 /* parts of a share */
+#define TURN_STARTS 10 /* if each takes so many times what starting it does */
 #define UNIT_LEAST 1e-12
 
-uint64_t divide_shares_probe(struct divide_run *run)
+/* ---- what is known ---- */
+
+static double startup_of(const struct divide_run *run, uint32_t worker)
 {
-	uint64_t units = run->probe ? run->probe : run->size / PROBE_PART / run->nworkers;
-	uint64_t at = 0;
-
-	if (!units)
-		units = 1;
-	for (uint32_t w = 0; w < run->nworkers && at + units < run->size; w++) {
-		const struct divide_part part = {
-			.first = at, .count = units, .worker = w, .probe = true
-		};
-
-		if (divide_run_add(run, &part) < 0)
-			break;
-		at += units;
-	}
-	return at;
+	return run->cluster.hosts[run->workers[worker].host].startup;
 }
 
-void divide_shares_learn(struct divide_run *run)
+/* Seconds that a worker needs for a part of this cost. */
+static double seconds_of(const struct divide_run *run, uint32_t worker, double cost)
+{
+	const struct divide_worker *w = &run->workers[worker];
+
+	return startup_of(run, worker) + w->fixed + w->unit * cost;
+}
+
+/* Seconds that the units of a part took. */
+static double took(const struct divide_run *run, const struct divide_part *p)
+{
+	double time = p->finish - p->start;
+
+	return fmax(time - startup_of(run, p->worker) - run->workers[p->worker].fixed, time / 100);
+}
+
+/* What parts of different sizes, `few` and `many` of each worker, have in common. That is measured on
+ * all workers: the units of one may differ by chance. */
+static void learn_fixed(struct divide_run *run, uint32_t few, uint32_t many)
+{
+	double time = 0, more = 0, unit, part;
+
+	for (uint32_t w = 0; w < run->nworkers; w++) {
+		const struct divide_part *p = &run->parts[few + w], *q = &run->parts[many + w];
+
+		run->workers[w].fixed = 0;
+		if (p->state != DIVIDE_DONE || q->state != DIVIDE_DONE)
+			continue;
+		time += took(run, p);
+		more += took(run, q);
+	}
+	unit = (more - time) / (double)(run->parts[many].count - run->parts[few].count);
+	part = time > 0 ? 1 - unit * (double)run->parts[few].count / time : 0;
+	part = fmax(0, fmin(part, 0.9));
+	for (uint32_t w = 0; w < run->nworkers; w++)
+		if (run->parts[few + w].state == DIVIDE_DONE)
+			run->workers[w].fixed = part * took(run, &run->parts[few + w]);
+}
+
+/* First the costs of units at places other than the first, then the speeds of workers. */
+static void learn(struct divide_run *run)
 {
 	double bytes = 0, units = 0, slowest = UNIT_LEAST;
+	double time[1 + PLACES_MOST] = { 0 }, planned[1 + PLACES_MOST] = { 0 };
 
 	for (uint32_t i = 0; i < run->nparts; i++) {
 		const struct divide_part *p = &run->parts[i];
-		struct divide_worker *w = &run->workers[p->worker];
-		double time = p->finish - p->start - run->cluster.hosts[w->host].startup;
 
 		if (p->state != DIVIDE_DONE)
 			continue;
-		w->unit = fmax(time, (p->finish - p->start) / 100) / (double)p->count;
-		slowest = fmax(slowest, w->unit);
 		bytes += p->bytes;
 		units += (double)p->count;
+		if (p->place == NO_PLACE)
+			continue;
+		time[p->place] += took(run, p);
+		planned[p->place] += run->workers[p->worker].unit * (double)p->count;
 	}
-	/* those whose first part did not fit, or others took over */
+	for (uint32_t i = 1; i < run->nplaces; i++)
+		if (planned[i] > 0)
+			run->places[i].cost = time[i] / planned[i];
+	for (uint32_t w = 0; w < run->nworkers; w++) {
+		double all = 0, cost = 0;
+
+		for (uint32_t i = 0; i < run->nparts; i++) {
+			const struct divide_part *p = &run->parts[i];
+
+			if (p->state != DIVIDE_DONE || p->place == NO_PLACE || p->worker != w)
+				continue;
+			all += took(run, p);
+			cost += (double)p->count * run->places[p->place].cost;
+		}
+		run->workers[w].unit = cost > 0 ? all / cost : 0;
+		slowest = fmax(slowest, run->workers[w].unit);
+	}
+	/* those whose first part others took over */
 	for (uint32_t w = 0; w < run->nworkers; w++)
 		if (!(run->workers[w].unit > 0))
 			run->workers[w].unit = slowest;
 	run->result = units > 0 ? bytes / units : 0;
 }
 
+/* ---- the plan ---- */
+
+/* One division: of these units, in order, among these workers, in the order of the ring. */
+struct division {
+	struct divide_units *units;
+	uint32_t nunits, gaps; /* not each follows the one before it */
+	double count, cost; /* of all */
+	uint32_t *worker, n;
+	double *more; /* seconds for each unit of cost, for starting parts */
+	struct divide_plan plan;
+};
+
 /* The ring: workers that are left, in their order; a link leads to the next one, by way of home. */
-static json_t *make_ring(const struct divide_run *run, uint64_t count, const uint32_t *worker,
-			 uint32_t n)
+static json_t *make_ring(const struct divide_run *run, const struct division *d)
 {
 	json_t *processors = json_array();
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct divide_worker *next = &run->workers[worker[(i + 1) % n]];
-		const struct divide_worker *w = &run->workers[worker[i]];
+	for (uint32_t i = 0; i < d->n; i++) {
+		const struct divide_worker *next = &run->workers[d->worker[(i + 1) % d->n]];
+		const struct divide_worker *w = &run->workers[d->worker[i]];
 		const struct cluster_host *to = &run->cluster.hosts[next->host];
 		const struct cluster_host *from = &run->cluster.hosts[w->host];
 		const struct cluster_host *far = to->self ? from : to;
-		bool away = !far->self;
+		double data = run->data * d->count / d->cost;
 		char id[24];
 
 		snprintf(id, sizeof(id), "%u", i);
 		json_array_append_new(
 			processors,
-			json_pack("{s:s, s:f, s:f, s:f}", "id", id, "a", fmax(w->unit, UNIT_LEAST),
-				  "s", to->self ? 0 : to->startup, "c",
-				  away && far->rate > 0 ? run->data / far->rate : 0.0));
+			json_pack("{s:s, s:f, s:f, s:f}", "id", id, "a",
+				  fmax(w->unit, UNIT_LEAST) + d->more[i], "s",
+				  to->self ? 0 : to->startup, "c",
+				  !far->self && far->rate > 0 ? data / far->rate : 0.0));
 	}
-	return json_pack("{s:f, s:s, s:{s:s, s:f, s:f}, s:o}", "work", (double)count, "send",
-			 "parallel", "result", "kind", "linear", "m",
+	return json_pack("{s:f, s:s, s:{s:s, s:f, s:f}, s:o}", "work", d->cost, "send", "parallel",
+			 "result", "kind", "linear", "m",
 			 run->data > 0 ? run->result / run->data : 0.0, "b", 0.0, "processors",
 			 processors);
 }
 
-/* Whole units: the sums of the shares are rounded. */
-static int add_parts(struct divide_run *run, const struct divide_plan *plan, uint64_t first,
-		     uint64_t count, const uint32_t *worker, uint32_t n)
+static int make_plan(const struct divide_run *run, struct division *d)
 {
-	double sum = 0, now = divide_run_now(run);
-	uint64_t at = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct divide_part part = { .first = first + at, .worker = worker[i] };
-		uint64_t end;
-
-		sum += plan->shares[i];
-		end = i + 1 == n ? count
-				 : (uint64_t)fmin(fmax(round(sum), (double)at), (double)count);
-		part.count = end - at;
-		at = end;
-		if (!part.count)
-			continue;
-		part.predicted_start = now + plan->compute[i].start;
-		part.predicted_finish =
-			now + fmax(plan->compute[i].finish,
-				   plan->results[i].volume >= 0 ? plan->results[i].finish : 0);
-		if (divide_run_add(run, &part) < 0)
-			return fail(EXIT_REFUSED, "no memory for a part");
-	}
-	return 0;
-}
-
-static int make_plan(struct divide_run *run, json_t *ring, struct divide_problem *problem,
-		     struct divide_plan *plan)
-{
+	struct divide_problem problem = { 0 };
 	struct plan_refusal refusal = { 0 };
 	struct plan_watch watch = { 0 };
+	json_t *ring = make_ring(run, d);
 	char *text = ring ? json_dumps(ring, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
 	char why[256];
-	int err = text ? divide_problem_read(problem, text, strlen(text), &refusal) : -ENOMEM;
+	int code = 0, err;
 
+	err = text ? divide_problem_read(&problem, text, strlen(text), &refusal) : -ENOMEM;
 	free(text);
+	json_decref(ring);
 	if (!err)
-		err = divide_plan(plan, problem, &watch);
+		err = divide_plan(&d->plan, &problem, &watch);
 	if (err)
-		return fail(EXIT_REFUSED, "no plan: %s",
+		code = fail(EXIT_REFUSED, "no plan: %s",
 			    err == -EINVAL ? refusal.what : strerror(-err));
-	if (!divide_check(plan, problem, why, sizeof(why)))
-		return fail(EXIT_REFUSED, "the plan is wrong, which is a fault of this program: %s",
+	else if (!divide_check(&d->plan, &problem, why, sizeof(why)))
+		code = fail(EXIT_REFUSED, "the plan is wrong, which is a fault of this program: %s",
 			    why);
+	divide_problem_end(&problem);
+	return code;
+}
+
+/* The cost of a part that the worker is given: others may help it with those that wait. */
+static double turn_of(const struct divide_run *run, const struct division *d, uint32_t worker)
+{
+	return fmax(d->plan.seconds / TURNS, TURN_STARTS * seconds_of(run, worker, 0)) /
+	       fmax(run->workers[worker].unit, UNIT_LEAST);
+}
+
+/* The ring has no cost of a part, so that of a share is spread over its units: then shares change,
+ * and the plan is made again. The start of the first part is on the link. */
+static int make_plans(const struct divide_run *run, struct division *d)
+{
+	int code = make_plan(run, d);
+
+	for (int again = 0; again < 4 && !code; again++) {
+		for (uint32_t i = 0; i < d->n; i++) {
+			double start = seconds_of(run, d->worker[i], 0);
+			double turns = d->plan.shares[i] / turn_of(run, d, d->worker[i]);
+			double parts = fmax(1, turns) + (double)d->gaps / d->n;
+
+			if (d->plan.shares[i] > 0)
+				d->more[i] = (start * parts - startup_of(run, d->worker[i])) /
+					     d->plan.shares[i];
+		}
+		divide_plan_end(&d->plan);
+		d->plan = (struct divide_plan){ 0 };
+		code = make_plan(run, d);
+	}
+	return code;
+}
+
+/* One more part, or more units for the last one, which have to be a turn at most. */
+static int add_part(struct divide_run *run, const struct divide_part *part, double turn)
+{
+	struct divide_part *last = run->nparts ? &run->parts[run->nparts - 1] : NULL;
+
+	if (last && last->state == DIVIDE_WAITS && last->worker == part->worker &&
+	    last->first + last->count == part->first && last->cost + part->cost <= turn) {
+		last->count += part->count;
+		last->cost += part->cost;
+		return 0;
+	}
+	return divide_run_add(run, part) < 0 ? fail(EXIT_REFUSED, "no memory for a part") : 0;
+}
+
+/* How many of the units, which are its next ones, the worker takes. */
+static uint64_t units_of(const struct divide_run *run, const struct divide_units *units,
+			 uint32_t worker, double cost, bool first)
+{
+	double few = seconds_of(run, worker, 0) / 2 / run->workers[worker].unit;
+	uint64_t count = (uint64_t)fmin(fmax(round(cost / units->cost), 0), (double)units->count);
+
+	/* no part that is small beside what starting it costs */
+	if ((double)(units->count - count) * units->cost < few)
+		return units->count;
+	return (double)count * units->cost < few && !first ? 0 : count;
+}
+
+/* Whole units: the sums of the shares are rounded. */
+static int add_parts(struct divide_run *run, const struct division *d)
+{
+	double sum = 0, done = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < d->n; i++) {
+		uint32_t worker = d->worker[i];
+		double turn = turn_of(run, d, worker);
+		bool first = true;
+
+		sum += d->plan.shares[i];
+		while (at < d->nunits) {
+			struct divide_units *units = &d->units[at];
+			struct divide_part part = { .first = units->first,
+						    .worker = worker,
+						    .place = NO_PLACE };
+
+			part.count = i + 1 == d->n
+					     ? units->count
+					     : units_of(run, units, worker, sum - done, first);
+			if (!part.count)
+				break;
+			part.count = (uint64_t)fmin((double)part.count,
+						    fmax(1, round(turn / units->cost)));
+			part.cost = units->cost * (double)part.count;
+			if (add_part(run, &part, turn))
+				return EXIT_REFUSED;
+			first = false;
+			done += part.cost;
+			units->first += part.count;
+			units->count -= part.count;
+			at += !units->count;
+		}
+	}
 	return 0;
 }
 
-int divide_shares(struct divide_run *run, uint64_t first, uint64_t count, bool first_plan)
+/* When each of the new parts is to begin and to end. The last end. */
+static double predict(struct divide_run *run, const struct division *d, uint32_t part)
 {
-	uint32_t *worker = calloc(run->nworkers, sizeof(*worker)), n = 0;
-	struct divide_problem problem = { 0 };
-	struct divide_plan plan = { 0 };
-	json_t *ring;
+	double now = divide_run_now(run), last = d->plan.seconds;
+
+	for (uint32_t i = 0; i < d->n; i++) {
+		double at = d->plan.compute[i].start - startup_of(run, d->worker[i]);
+
+		for (uint32_t k = part; k < run->nparts; k++) {
+			struct divide_part *p = &run->parts[k];
+
+			if (p->worker != d->worker[i])
+				continue;
+			p->predicted_start = now + fmax(at, 0);
+			at += seconds_of(run, p->worker, p->cost);
+			p->predicted_finish = now + at;
+			last = fmax(last, at);
+		}
+	}
+	return last;
+}
+
+/* Each worker has its share of the units. `predicted`: seconds, or NULL. */
+static int divide(struct divide_run *run, struct divide_units *units, uint32_t nunits,
+		  double *predicted)
+{
+	struct division d = { .units = units, .nunits = nunits };
+	uint32_t part = run->nparts;
+	double last = 0;
 	int code;
 
-	if (!worker)
-		return fail(EXIT_REFUSED, "no memory for %u workers", run->nworkers);
-	for (uint32_t w = 0; w < run->nworkers; w++)
-		if (!run->workers[w].lost)
-			worker[n++] = w;
-	if (!n) {
-		code = fail(EXIT_REFUSED, "no host is left");
+	d.worker = calloc(run->nworkers, sizeof(*d.worker));
+	d.more = calloc(run->nworkers, sizeof(*d.more));
+	if (!d.worker || !d.more) {
+		code = fail(EXIT_REFUSED, "no memory for %u workers", run->nworkers);
 		goto out;
 	}
-	ring = make_ring(run, count, worker, n);
-	code = make_plan(run, ring, &problem, &plan);
-	json_decref(ring);
+	for (uint32_t w = 0; w < run->nworkers; w++)
+		if (!run->workers[w].lost)
+			d.worker[d.n++] = w;
+	for (uint32_t i = 0; i < nunits; i++) {
+		d.gaps += i && units[i - 1].first + units[i - 1].count < units[i].first;
+		d.count += (double)units[i].count;
+		d.cost += units[i].cost * (double)units[i].count;
+	}
+	code = d.n ? make_plans(run, &d) : fail(EXIT_REFUSED, "no host is left");
 	if (!code)
-		code = add_parts(run, &plan, first, count, worker, n);
-	if (!code && first_plan)
-		run->predicted = plan.seconds;
+		code = add_parts(run, &d);
+	if (!code)
+		last = predict(run, &d, part);
+	if (predicted)
+		*predicted = last;
 out:
-	divide_plan_end(&plan);
-	divide_problem_end(&problem);
-	free(worker);
+	divide_plan_end(&d.plan);
+	free(d.worker);
+	free(d.more);
 	return code;
+}
+
+int divide_shares_again(struct divide_run *run, const struct divide_part *part)
+{
+	struct divide_units units = { part->first, part->count, part->cost / (double)part->count };
+
+	return divide(run, &units, 1, NULL);
+}
+
+/* ---- the first parts ---- */
+
+static int add_place(struct divide_run *run, uint64_t first, uint64_t count)
+{
+	struct divide_units *more = reallocarray(run->places, run->nplaces + 1, sizeof(*more));
+
+	if (!more)
+		return fail(EXIT_REFUSED, "no memory for a place");
+	run->places = more;
+	more[run->nplaces++] = (struct divide_units){ first, count, 1 };
+	return 0;
+}
+
+static int add_first(struct divide_run *run, uint32_t worker, uint64_t *at, uint64_t count,
+		     uint32_t place)
+{
+	const struct divide_part part = { .first = *at,
+					  .count = count,
+					  .cost = (double)count,
+					  .worker = worker,
+					  .place = place,
+					  .probe = true };
+
+	*at += count;
+	return divide_run_add(run, &part) < 0 ? fail(EXIT_REFUSED, "no memory for a part") : 0;
+}
+
+static double mean_start(const struct divide_run *run)
+{
+	double sum = 0;
+
+	for (uint32_t w = 0; w < run->nworkers; w++)
+		sum += seconds_of(run, w, 0);
+	return sum / run->nworkers;
+}
+
+/* Units of all workers in a second. */
+static double speed_of(const struct divide_run *run)
+{
+	double speed = 0;
+
+	for (uint32_t w = 0; w < run->nworkers; w++)
+		speed += 1 / run->workers[w].unit;
+	return speed;
+}
+
+/* Where starting the command takes most of the time, longer parts. */
+static int probe_longer(struct divide_run *run, uint64_t at)
+{
+	uint32_t n = run->nworkers, many = run->nparts;
+	uint64_t few = run->parts[n].count, most = run->size / LONG_PART / n, count;
+	double wanted;
+	int code = 0;
+
+	learn_fixed(run, 0, n);
+	learn(run);
+	wanted = LONG_STARTS * mean_start(run) * speed_of(run) / n;
+	if (wanted <= (double)few || most < LONG * few)
+		return 0;
+	count = (uint64_t)fmin(fmax(wanted, (double)(LONG * few)), (double)most);
+	for (uint32_t w = 0; w < n && !code; w++)
+		code = add_first(run, w, &at, count, 0);
+	run->places[0].count = at - run->places[0].first;
+	if (!code)
+		code = divide_run_all(run);
+	if (!code)
+		learn_fixed(run, n, many);
+	return code;
+}
+
+/* In the middle of the load each worker has a small part, which may load files, and a longer one. */
+static int probe_middle(struct divide_run *run)
+{
+	uint64_t n = run->nworkers, count = run->probe, small, at;
+	int code;
+
+	if (!count)
+		count = (uint64_t)fmax((double)(run->size / PROBE_PART / n * SMALL / (SMALL + 1)),
+				       (SMALL + 1) * n <= run->size / 16 ? SMALL : 1);
+	count = count < run->size / 2 / n ? count : run->size / 2 / n;
+	small = count + count / SMALL <= run->size / 4 / n ? count / SMALL : 0;
+	at = run->size / 2 - (count + small) * n;
+	code = add_place(run, at, (count + small) * n);
+	for (uint32_t w = 0; w < n && !code && small; w++)
+		code = add_first(run, w, &at, small, NO_PLACE);
+	for (uint32_t w = 0; w < n && !code; w++)
+		code = add_first(run, w, &at, count, 0);
+	if (!code)
+		code = divide_run_all(run);
+	return !code && small ? probe_longer(run, at) : code;
+}
+
+/* Around another place each worker has a part, in an order that changes from place to place. */
+static int probe_place(struct divide_run *run, uint64_t middle, uint64_t count)
+{
+	const struct divide_units *other = &run->places[0];
+	uint64_t at = middle - count / 2;
+	uint32_t place = run->nplaces;
+	double speed = speed_of(run);
+	int code;
+
+	if (at < other->first + other->count && other->first < at + count + run->nworkers)
+		return 0;
+	code = add_place(run, at, 0);
+	for (uint32_t k = 0; k < run->nworkers && !code; k++) {
+		uint32_t w = (place % 2 ? k + place : place + run->nworkers - k) % run->nworkers;
+		double share = (double)count / speed / run->workers[w].unit;
+
+		if (!run->workers[w].lost)
+			code = add_first(run, w, &at, (uint64_t)fmax(round(share), 1), place);
+	}
+	run->places[place].count = at - run->places[place].first;
+	return code;
+}
+
+/* At equal distances, as many before the first place as behind it. */
+static int probe_others(struct divide_run *run)
+{
+	double time = (double)run->size / speed_of(run) * PLACES_TIME;
+	uint64_t n = (uint64_t)fmin(PLACES_MOST, time / mean_start(run)) & ~1ULL;
+	uint64_t count = n ? run->size / PLACES_PART / n : 0;
+	int code = 0;
+
+	for (uint64_t i = 0; i < n && !code && count >= run->nworkers; i++)
+		code = probe_place(run, run->size / (2 * n) * (2 * i + 1), count);
+	return code ? code : divide_run_all(run);
+}
+
+int divide_shares_probe(struct divide_run *run)
+{
+	int code = probe_middle(run);
+
+	if (!code) {
+		learn(run);
+		code = probe_others(run);
+	}
+	learn(run);
+	return code;
+}
+
+/* ---- the rest ---- */
+
+static int by_first(const void *a, const void *b)
+{
+	const struct divide_units *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Costs change evenly from one place to the next. */
+int divide_shares_rest(struct divide_run *run)
+{
+	struct divide_units rest[(PLACES_MOST + 2) * STEPS];
+	const struct divide_units *place = run->places;
+	uint32_t n = 0;
+	uint64_t at = 0;
+
+	if (run->nplaces)
+		qsort(run->places, run->nplaces, sizeof(*place), by_first);
+	for (uint32_t k = 0; k <= run->nplaces; k++) {
+		uint64_t end = k < run->nplaces ? place[k].first : run->size;
+		double from = k ? place[k - 1].cost : run->nplaces ? place[k].cost : 1;
+		double to = k < run->nplaces ? place[k].cost : from;
+
+		for (uint64_t step = 0; step < STEPS; step++) {
+			uint64_t next = at + (end - at) / (STEPS - step);
+
+			if (next > at)
+				rest[n++] = (struct divide_units){
+					at, next - at,
+					from + (to - from) * ((double)step + 0.5) / STEPS
+				};
+			at = next;
+		}
+		if (k < run->nplaces)
+			at += place[k].count;
+	}
+	return n ? divide(run, rest, n, &run->predicted) : 0;
+}
+
+/* The last part that waits for the worker that would be last, or some of it. */
+static struct divide_part *part_of_last(struct divide_run *run, double *left)
+{
+	double *each = calloc(run->nworkers, sizeof(*each)), now = divide_run_now(run);
+	struct divide_part *found = NULL;
+
+	for (uint32_t i = 0; i < run->nparts && each; i++) {
+		const struct divide_part *p = &run->parts[i];
+		double time = seconds_of(run, p->worker, p->cost);
+
+		if (p->state == DIVIDE_WAITS)
+			each[p->worker] += time;
+		else if (p->state == DIVIDE_RUNS)
+			each[p->worker] += fmax(0, time - (now - p->start));
+	}
+	for (uint32_t i = 0; i < run->nparts && each; i++) {
+		struct divide_part *p = &run->parts[i];
+
+		if (p->state == DIVIDE_WAITS && (!found || each[p->worker] >= *left)) {
+			found = p;
+			*left = each[p->worker];
+		}
+	}
+	free(each);
+	return found;
+}
+
+int divide_shares_help(struct divide_run *run, uint32_t worker)
+{
+	double left = 0, unit, units, own = seconds_of(run, worker, 0);
+	struct divide_part *p = part_of_last(run, &left), part;
+
+	if (!p || left <= own)
+		return 0;
+	/* so many that both are done at the same time */
+	unit = p->cost / (double)p->count;
+	units = floor((left - own) /
+		      (unit * (run->workers[worker].unit + run->workers[p->worker].unit)));
+	if (units >= (double)p->count) {
+		p->worker = worker;
+		return 0;
+	}
+	/* less than starting it costs is not worth it */
+	if (units < 1 || run->workers[worker].unit * unit * units < own)
+		return 0;
+	part = *p;
+	part.worker = worker;
+	part.count = (uint64_t)units;
+	part.first = p->first + p->count - part.count;
+	part.cost = unit * units;
+	p->count -= part.count;
+	p->cost -= part.cost;
+	return divide_run_add(run, &part) < 0 ? fail(EXIT_REFUSED, "no memory for a part") : 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What was predicted of a divided load, and what it took. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "divide_run.h"
 
@@ -31,10 +32,11 @@ static json_t *hosts_json(const struct divide_run *run)
 		const struct divide_worker *w = &run->workers[i];
 		const struct cluster_host *host = &run->cluster.hosts[w->host];
 
-		json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:f, s:b}", "host",
-						      host->name, "unit", w->unit, "startup",
-						      host->startup, "round_trip", host->round_trip,
-						      "rate", host->rate, "lost", (int)w->lost));
+		json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:b}", "host",
+						      host->name, "unit", w->unit, "fixed",
+						      w->fixed, "startup", host->startup,
+						      "round_trip", host->round_trip, "rate",
+						      host->rate, "lost", (int)w->lost));
 	}
 	return list;
 }
@@ -56,20 +58,36 @@ int divide_tell_json(const struct divide_run *run)
 	return code;
 }
 
+/* The last ends of what a worker was given, and of what it did. */
+static void tell_worker(const struct divide_run *run, uint32_t worker)
+{
+	double predicted = run->planned_at, real = run->planned_at;
+	uint64_t units = 0;
+	uint32_t parts = 0;
+
+	for (uint32_t i = 0; i < run->nparts; i++) {
+		const struct divide_part *p = &run->parts[i];
+
+		if (p->state != DIVIDE_DONE || p->probe || p->worker != worker)
+			continue;
+		parts++;
+		units += p->count;
+		predicted = fmax(predicted, p->predicted_finish);
+		real = fmax(real, p->finish);
+	}
+	fprintf(stderr, "%-16s %8u %12" PRIu64 " %10.3f s %10.3f s\n",
+		run->cluster.hosts[run->workers[worker].host].name, parts, units,
+		predicted - run->planned_at, real - run->planned_at);
+}
+
 /* Standard output has the result, so this goes to standard error. */
 void divide_tell_text(const struct divide_run *run)
 {
 	fprintf(stderr,
 		"%" PRIu64 " units in %u parts: %.3f s; predicted: %.3f s; probes: %.3f s\n",
 		run->size, run->nparts - run->moved, run->real, run->predicted, run->planned_at);
-	fprintf(stderr, "%-16s %12s %12s %12s %12s\n", "HOST", "FIRST", "UNITS", "PREDICTED",
+	fprintf(stderr, "%-16s %8s %12s %12s %12s\n", "HOST", "PARTS", "UNITS", "PREDICTED",
 		"REAL");
-	for (uint32_t i = 0; i < run->nparts; i++) {
-		const struct divide_part *p = &run->parts[i];
-
-		if (p->state == DIVIDE_DONE && !p->probe)
-			fprintf(stderr, "%-16s %12" PRIu64 " %12" PRIu64 " %10.3f s %10.3f s\n",
-				name_of(run, p), run->from + p->first, p->count,
-				p->predicted_finish - run->planned_at, p->finish - run->planned_at);
-	}
+	for (uint32_t w = 0; w < run->nworkers; w++)
+		tell_worker(run, w);
 }
