@@ -15,7 +15,7 @@
 #define LONG 2 /* the third one over the second one, at least */
 #define LONG_STARTS 4 /* and it takes so many times what starting it does */
 #define LONG_PART 10 /* but is not a larger fraction of the load, with those of all others */
-#define PLACES_MOST 8 /* other places */
+#define PLACES_MOST 16 /* other places */
 #define PLACES_PART 5 /* this fraction of the load is there */
 #define PLACES_TIME 0.06 /* starting commands there may take this part of the time of all */
 #define STEPS 4 /* of the cost between two places */
@@ -193,7 +193,7 @@ static int make_plans(const struct divide_run *run, struct division *d)
 		for (uint32_t i = 0; i < d->n; i++) {
 			double start = seconds_of(run, d->worker[i], 0);
 			double turns = d->plan.shares[i] / turn_of(run, d, d->worker[i]);
-			double parts = fmax(1, turns) + (double)d->gaps / d->n;
+			double parts = fmax(turns, 1 + (double)d->gaps / d->n);
 
 			if (d->plan.shares[i] > 0)
 				d->more[i] = (start * parts - startup_of(run, d->worker[i])) /
@@ -429,39 +429,36 @@ static int probe_middle(struct divide_run *run)
 	return !code && small ? probe_longer(run, at) : code;
 }
 
-/* Around another place each worker has a part, in an order that changes from place to place. */
-static int probe_place(struct divide_run *run, uint64_t middle, uint64_t count)
+static bool overlap(const struct divide_units *place, uint64_t at, uint64_t count)
 {
-	const struct divide_units *other = &run->places[0];
-	uint64_t at = middle - count / 2;
-	uint32_t place = run->nplaces;
-	double speed = speed_of(run);
-	int code;
-
-	if (at < other->first + other->count && other->first < at + count + run->nworkers)
-		return 0;
-	code = add_place(run, at, 0);
-	for (uint32_t k = 0; k < run->nworkers && !code; k++) {
-		uint32_t w = (place % 2 ? k + place : place + run->nworkers - k) % run->nworkers;
-		double share = (double)count / speed / run->workers[w].unit;
-
-		if (!run->workers[w].lost)
-			code = add_first(run, w, &at, (uint64_t)fmax(round(share), 1), place);
-	}
-	run->places[place].count = at - run->places[place].first;
-	return code;
+	return at < place->first + place->count && place->first < at + count;
 }
 
-/* At equal distances, as many before the first place as behind it. */
+/* At equal distances a part of one worker each: its speed is known. Workers take turns. */
 static int probe_others(struct divide_run *run)
 {
-	double time = (double)run->size / speed_of(run) * PLACES_TIME;
-	uint64_t n = (uint64_t)fmin(PLACES_MOST, time / mean_start(run)) & ~1ULL;
-	uint64_t count = n ? run->size / PLACES_PART / n : 0;
+	double speed = speed_of(run), size = (double)run->size;
+	uint64_t turns = (uint64_t)(size / speed * PLACES_TIME / mean_start(run));
+	uint64_t n = turns < PLACES_MOST ? turns * run->nworkers : PLACES_MOST;
 	int code = 0;
 
-	for (uint64_t i = 0; i < n && !code && count >= run->nworkers; i++)
-		code = probe_place(run, run->size / (2 * n) * (2 * i + 1), count);
+	n = n < PLACES_MOST ? n : PLACES_MOST;
+	turns = (n + run->nworkers - 1) / run->nworkers;
+	for (uint64_t i = 0; i < n && !code; i++) {
+		uint32_t w = (uint32_t)((i + i / run->nworkers) % run->nworkers);
+		double share = 1 / run->workers[w].unit / speed;
+		uint64_t count = (uint64_t)(size / PLACES_PART / (double)turns * share);
+		uint64_t at, most = run->size / (2 * n);
+
+		/* much faster ones would have more than there is between two places */
+		count = count < most ? count : most;
+		at = most * (2 * i + 1) - count / 2;
+		if (!count || run->workers[w].lost || overlap(&run->places[0], at, count))
+			continue;
+		code = add_place(run, at, count);
+		if (!code)
+			code = add_first(run, w, &at, count, run->nplaces - 1);
+	}
 	return code ? code : divide_run_all(run);
 }
 
