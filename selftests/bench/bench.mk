@@ -35,7 +35,7 @@ $(O)/selftests/bench/judge: selftests/bench/judge.c
 
 # Those of the module alone are measured in the guest of the tests.
 BENCH_DEPS = $(if $(filter-out exec-cost exec-many kmod,$(or $(BENCH_PARTS),all)),bench,test)
-##  bench           figures as ratios; BENCH_PARTS="exec-cost exec-many kmod cluster makespan placed native idle jobserver learn never tasks sim load messages plan live gang assign"
+##  bench           figures as ratios; BENCH_PARTS="exec-cost exec-many kmod cluster makespan placed native idle jobserver learn never tasks sim load messages plan live divide gang assign"
 bench:
 	@packaging/deps -n build module $(BENCH_DEPS)
 	$(Q)$(MAKE) --no-print-directory all $(BENCH) $$($(PKG_CONFIG) --exists simgrid && echo $(O)/selftests/bench/judge)

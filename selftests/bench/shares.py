@@ -21,9 +21,11 @@ def tree_of(pid):
 
 
 class Shares:
-    def __init__(self, cluster, share):
-        """Limits each node's programs, its agent and its ehlaunch, which run already."""
+    def __init__(self, cluster, share, period_us=20000):
+        """Limits each node's programs, its agent and its ehlaunch, which run already. What a node does not get in a period, because
+        this machine has other work, it never gets: that is seldom in a long one."""
         self.cluster = cluster
+        self.period_us = period_us
         self.made = []
         self.counted = []       # files with the processor time that was used
         self.groups = [self.limit(i) for i in range(cluster.n)]
@@ -42,7 +44,7 @@ class Shares:
             groups = [self.make(path)]
             if not os.path.exists(count):   # elsewhere these are one
                 groups.append(self.make(count))
-            write(f"{path}/cpu.cfs_period_us", "20000")
+            write(f"{path}/cpu.cfs_period_us", str(self.period_us))
             write(f"{path}/cpu.shares", "8192")     # so that it gets its share beside others' work
             self.counted.append(f"{count}/cpuacct.usage")
             return groups
@@ -61,9 +63,9 @@ class Shares:
     def set(self, i, share):
         """The share of node i's programs."""
         if OLD:
-            write(f"{self.groups[i][0]}/cpu.cfs_quota_us", str(int(20000 * share)))
+            write(f"{self.groups[i][0]}/cpu.cfs_quota_us", str(int(self.period_us * share)))
         else:
-            write(f"{self.cluster.cgroup(i)}/cpu.max", f"{int(20000 * share)} 20000")
+            write(f"{self.cluster.cgroup(i)}/cpu.max", f"{int(self.period_us * share)} {self.period_us}")
 
     def enter(self, i, pid):
         for path in self.groups[i]:
