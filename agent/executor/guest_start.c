@@ -10,7 +10,6 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "base/launcher.h"
 #include "base/log.h"
 #include "executor/guest_job.h"
 #include "executor/launch.h"
@@ -125,7 +124,7 @@ int guest_start(struct guest *g)
 	g->control =
 		event_new(agent->base, g->launch.news, EV_READ | EV_PERSIST, guest_on_control, g);
 	g->comparing = g->named;
-	g->unread = launcher_tells(agent);
+	g->unread = g->launch.tells;
 	if (!g->control || event_add(g->control, NULL) || guest_wait_files(g) ||
 	    guest_tell_job(g) || guest_tell_attached(g))
 		err = -ENOMEM;

@@ -52,7 +52,9 @@ int launch_start(struct agent *agent, struct launch *l, const struct caller *who
 		start.traits[JOB_OOM_SCORE] = LAUNCH_OOM_NONE + least;
 	if (who->no_new_privs)
 		start.flags |= LAUNCH_NO_NEW_PRIVS;
-	if (launcher_tells(agent))
+	/* Not known of an ehlaunch that launcher_ask() has to start first. */
+	l->tells = launcher_tells(agent);
+	if (l->tells)
 		start.flags |= LAUNCH_TELLS;
 	if (view >= 0) {
 		start.flags |= LAUNCH_VIEW;

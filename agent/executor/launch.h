@@ -16,6 +16,7 @@ struct agent;
 
 struct launch {
 	int news; /**< readable: call launch_read(); -1: none */
+	bool tells; /**< its end was asked to say what it sees when it has its job (FRAME_SEEN) */
 };
 
 /** What became of the start. */
