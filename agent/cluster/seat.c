@@ -48,9 +48,17 @@ static struct seat *seat_all(const struct agent *agent)
 static bool seat_step(struct agent *agent, struct seat *s, const struct gang_message *m,
 		      struct seat_sent *sent)
 {
+	const bool had = s->host.state == GANG_OCCUPIED;
+	bool has;
+
 	*sent = (struct seat_sent){ 0 };
 	gang_host_step(&s->host, m, m && m->type == GANG_REQUEST ? usage_get(agent) : 0, clock_ms(),
 		       seat_on_message, sent);
+	has = s->host.state == GANG_OCCUPIED;
+	if (has && !had)
+		usage_gang_comes(agent);
+	if (had && !has)
+		usage_gang_ended(agent);
 	return sent->any;
 }
 
@@ -67,8 +75,6 @@ static void seat_refresh(struct agent *agent)
 		seat_step(agent, s, NULL, &none);
 		if (s->host.state != GANG_FREE)
 			continue;
-		if (!offered)
-			usage_gang_ended(agent);
 		if (offered) {
 			s->idler = s->home;
 			s->idler_until = clock_ms() + SEAT_OFFER_MS;
@@ -154,8 +160,6 @@ int seat_occupy(struct agent *agent, const struct peer *home, uint64_t tid, uint
 	if (!seat_step(agent, s, &m, &sent))
 		return -ENOENT;
 	s->home = home->code.index;
-	if (!had)
-		usage_gang_comes(agent);
 	if (!had && log_allowed(&seat_log))
 		log_info("occupied by a gang of %s (%s)", peer_code(home), peer_host(home));
 	*stamp = sent.message.stamp;
@@ -172,17 +176,13 @@ void seat_release(struct agent *agent, const struct peer *home, uint64_t tid, ui
 				  .offer = offer };
 	struct seat *s = seat_of(agent, home, tid);
 	struct seat_sent none;
-	bool occupied;
 
 	if (!s)
 		return;
-	occupied = s->host.state == GANG_OCCUPIED;
-	if (occupied && log_allowed(&seat_log))
+	if (s->host.state == GANG_OCCUPIED && log_allowed(&seat_log))
 		log_info("a gang of %s (%s) has ended: this node is free", peer_code(home),
 			 peer_host(home));
 	seat_step(agent, s, &m, &none);
-	if (occupied && s->host.state == GANG_FREE)
-		usage_gang_ended(agent);
 }
 
 void seat_forget(const struct peer *home)

@@ -147,6 +147,12 @@ void guest_join_view(struct guest *g);
 /** Frees the streams that wait for a guest: guest_resume.c. */
 void guest_resumes_exit(struct guests *guests);
 
+/** Whether something is missing before home may be told that its end is there. */
+static inline bool guest_is_open(const struct guest *g)
+{
+	return g->comparing || g->ask || g->unread;
+}
+
 static inline void guest_later(struct guest *g)
 {
 	event_active(g->later, 0, 0);

@@ -122,7 +122,7 @@ static void guest_again_in_view(struct guest *g)
 
 void guest_try_link(struct guest *g)
 {
-	if (g->comparing || g->ask || g->unread)
+	if (guest_is_open(g))
 		return;
 	evtimer_del(g->timer);
 	guest_drop_job(g);

@@ -91,7 +91,7 @@ static int guest_wait_files(struct guest *g)
 	const unsigned int ms = g->agent->config->lease / 2;
 	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
 
-	return g->comparing || g->ask || g->unread ? evtimer_add(g->timer, &limit) : 0;
+	return guest_is_open(g) ? evtimer_add(g->timer, &limit) : 0;
 }
 
 /* ---- the start ---- */

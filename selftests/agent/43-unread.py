@@ -17,7 +17,7 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 
 def start(script):
-    """A task on node 1. Its end begins anew when the view of home's files is there, and nothing is asked or compared then."""
+    """A task on node 1. Its end begins again when the view of home's files is there, and nothing is asked or compared then."""
     with c.net.enter(0):
         return subprocess.Popen([EHCTL, "exec", "--view", "home", c.code(1), "--", "/bin/sh", "-c", script], stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)

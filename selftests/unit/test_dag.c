@@ -274,24 +274,31 @@ static void test_checker(void **state)
 		assert_true(found[kind] > 0);
 }
 
+/* Of up to so many tasks, on each of the machines in turn. */
+static void make_case(unsigned int round, uint32_t most, struct dag_case *c, struct dag_bound *b,
+		      struct dag_schedule *s)
+{
+	unsigned int machine = round % MACHINES;
+
+	assert_int_equal(dag_case_make(c, 1 + random_below(most), machines[machine].topology,
+				       machines[machine].processors, 1 + random_below(60), false),
+			 0);
+	assert_int_equal(dag_bound_make(c->problem, b), 0);
+	assert_int_equal(dag_schedule_make(c->problem, s), 0);
+}
+
 /* No list of any priority beats the bound, and heads and tails hold in each. */
 static void test_bounds(void **state)
 {
 	random_begin();
 	for (unsigned int round = 0; round < 100; round++) {
-		unsigned int machine = round % MACHINES;
 		uint32_t order[40];
 		double priority[40];
 		struct dag_schedule s;
 		struct dag_bound b;
 		struct dag_case c;
 
-		assert_int_equal(dag_case_make(&c, 1 + random_below(40), machines[machine].topology,
-					       machines[machine].processors, 1 + random_below(60),
-					       false),
-				 0);
-		assert_int_equal(dag_bound_make(c.problem, &b), 0);
-		assert_int_equal(dag_schedule_make(c.problem, &s), 0);
+		make_case(round, 40, &c, &b, &s);
 		for (int i = 0; i < DAG_PRIORITIES; i++) {
 			dag_priorities(c.problem, &b, i, priority);
 			assert_int_equal(dag_order(c.problem, priority, order), 0);
@@ -344,19 +351,13 @@ static void test_list_places(void **state)
 {
 	random_begin();
 	for (unsigned int round = 0; round < 150; round++) {
-		unsigned int machine = round % MACHINES;
 		uint32_t order[60];
 		double priority[60];
 		struct dag_schedule s;
 		struct dag_bound b;
 		struct dag_case c;
 
-		assert_int_equal(dag_case_make(&c, 1 + random_below(60), machines[machine].topology,
-					       machines[machine].processors, 1 + random_below(60),
-					       false),
-				 0);
-		assert_int_equal(dag_bound_make(c.problem, &b), 0);
-		assert_int_equal(dag_schedule_make(c.problem, &s), 0);
+		make_case(round, 60, &c, &b, &s);
 		dag_priorities(c.problem, &b, DAG_B_LEVEL, priority);
 		assert_int_equal(dag_order(c.problem, priority, order), 0);
 		assert_int_equal(dag_list(c.problem, order, NULL, NULL, &s), 0);

@@ -251,7 +251,8 @@ static uint32_t take(struct dag_lanes *l)
 }
 
 /* A* with waiting: a message that is earlier at a node is not later behind any of its links, and
- * from no node sooner at the end than one that does not wait (links are alike in both directions).
+ * from no node sooner at the end than one that does not wait on the best of the routes that are known
+ * (links are alike in both directions).
  * Finds a route that arrives before `known`. */
 static bool search_way(struct dag_lanes *l, uint32_t from, uint32_t to, double data, double time,
 		       double known)

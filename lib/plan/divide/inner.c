@@ -136,7 +136,7 @@ static void put_rows(struct inner *s, uint32_t j)
 	if (sends)
 		put(row, at(j + 1, LEAVE), -1);
 	row->right = sends ? r->sr[u] : divide_sum(r->sr, u, r->n);
-	/* with `serial`, who has computed has sent before */
+	/* with `serial`, a processor sends before it computes */
 	if (!sends || r->serial)
 		return;
 	row = next_row(s, WAITED, j);
@@ -258,8 +258,8 @@ static double find_costs(struct inner *s, double own)
 		double flow;
 
 		s->cost[j] = r->a[u] * s->computing[j] + there + r->m[u] * s->back[j];
-		/* who waits for the data on the link goes over it, and so does who computes when
-		 * they are sent */
+		/* paths that wait for the data on the link go over it, and so do those that compute
+		 * when these are sent */
 		flow = fmax(data - (r->serial ? 0 : s->computing[j]), 0);
 		data -= s->computing[j] + s->waiting[j];
 		if (u == last)
