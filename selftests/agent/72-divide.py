@@ -106,6 +106,15 @@ status, out, err = divide("--size", "400", "--cmd", script, "--slots", "1", "--j
 told = json.loads(out) if out else {"predicted": 0, "real": 0}
 ok("what a command takes to start is not taken for units", status == 0 and 0 < told["predicted"] < 3 * told["real"], (status, err, told))
 
+# the first start on each host is slow, as one that loads files is: that is no start of each part
+cold = os.path.join(top, "cold")
+script = (f"mkdir {cold}.$(ip -br addr show eth0 | grep -o '10[.0-9]*') 2>/dev/null && sleep 2; i={{first}}; "
+          "while [ $i -lt {next} ]; do sleep 0.01; i=$((i + 1)); done")
+status, out, err = divide("--size", "400", "--cmd", script, "--slots", "1", "--probe", "10", "--json")
+told = json.loads(out) if out else {"workers": []}
+ok("what only the first start takes is not taken for the start of each part",
+   status == 0 and len(told["workers"]) == 4 and all(w["unit"] > 0.004 for w in told["workers"]), (status, err, told))
+
 # failures
 status, out, err = divide("--size", "1000", "--cmd", "[ {last} -lt 900 ] || exit 5")
 failed = re.search(r"units \d+ to (\d+) failed on n\d: exit status 5", err)
@@ -133,6 +142,20 @@ ok("a node dies: others have its units, the result is that of one piece",
    p.returncode == 0 and open(both).read() == here("seq 0 399"), (p.returncode, err))
 ok("and it is told", told.get("moved") and "n3" in err and
    all(q["host"] != "n3" for q in told["parts"] if not q["probe"]), (err, told))
+
+# a node that dies with its first part under way: the others are measured without it
+c.start(3)
+ok("it is back", c.all_up(range(4)))
+gate = os.path.join(top, "first")
+script = (f"case $(ip -br addr show eth0) in *10.77.0.4/*) touch {gate}; sleep 1000;; esac; sleep 0.1; seq {{first}} {{last}}")
+p = start("--size", "400", "--cmd", script, "--slots", "1", "--grace", "0.5", "--json", "--combine", f"cat >{both}")
+ok("a first part of the node is under way", until(lambda: os.path.exists(gate) or p.poll() is not None))
+c.end(3, signal.SIGKILL)
+out, err = p.communicate(timeout=4 * WAIT)
+told = json.loads(out) if out else {"parts": []}
+ok("a node dies with its first part: others have its units, and share the rest",
+   p.returncode == 0 and open(both).read() == here("seq 0 399") and told.get("moved") and set(units_of(told)) == {"n0", "n1", "n2"},
+   (p.returncode, err, told))
 
 # ^C
 p = start("--size", "100", "--cmd", f"echo $$ >>{top}/pids; if [ {{count}} -lt 5 ]; then sleep 0.2; else exec sleep 1000; fi", "--probe", "1", "--slots", "1")

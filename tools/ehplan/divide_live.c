@@ -202,7 +202,7 @@ static int prepare(struct divide_run *run)
 
 static int carry_out(struct divide_run *run)
 {
-	int code = run->nworkers > 1 ? divide_shares_probe(run) : 0;
+	int code = run->nworkers > 1 ? divide_probe(run) : 0;
 
 	if (!code)
 		code = divide_shares_rest(run);

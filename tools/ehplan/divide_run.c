@@ -26,6 +26,18 @@ double divide_run_now(const struct divide_run *run)
 	return progress_seconds(CLOCK_MONOTONIC) - run->began;
 }
 
+double divide_run_startup(const struct divide_run *run, uint32_t worker)
+{
+	return run->cluster.hosts[run->workers[worker].host].startup;
+}
+
+double divide_run_seconds(const struct divide_run *run, uint32_t worker, double cost)
+{
+	const struct divide_worker *w = &run->workers[worker];
+
+	return divide_run_startup(run, worker) + w->fixed + w->unit * cost;
+}
+
 int64_t divide_run_add(struct divide_run *run, const struct divide_part *part)
 {
 	struct divide_part *more = reallocarray(run->parts, run->nparts + 1, sizeof(*more));
@@ -181,9 +193,10 @@ static int take_failure(struct divide_run *run, uint32_t number, int exit_code)
 static int take_end(struct divide_run *run, uint32_t number, int status)
 {
 	struct divide_part *p = &run->parts[number];
+	struct divide_worker *w = &run->workers[p->worker];
 	struct stat st;
 
-	run->workers[p->worker].part = UINT32_MAX;
+	w->part = UINT32_MAX;
 	p->finish = divide_run_now(run);
 	p->state = DIVIDE_DONE;
 	if (remote_code(status))
@@ -191,6 +204,9 @@ static int take_end(struct divide_run *run, uint32_t number, int status)
 	if (fstat(p->fd, &st))
 		return fail(EXIT_REFUSED, "%s: %s", run->folder, strerror(errno));
 	p->bytes = (double)st.st_size;
+	/* the first parts may have been held up: no start takes longer than a whole part */
+	w->fixed =
+		fmin(w->fixed, fmax(0, p->finish - p->start - divide_run_startup(run, p->worker)));
 	return 0;
 }
 

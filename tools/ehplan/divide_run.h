@@ -8,6 +8,9 @@
 #include "cluster.h"
 #include "ehplan.h"
 
+#define DIVIDE_NO_PLACE UINT32_MAX
+#define DIVIDE_PLACES_MOST 16 /**< but for the first one */
+#define DIVIDE_UNIT_LEAST 1e-12 /**< seconds */
 #define DIVIDE_RUN_WHY 160 /**< bytes of a reason */
 
 enum divide_state { DIVIDE_WAITS, DIVIDE_RUNS, DIVIDE_DONE, DIVIDE_MOVED };
@@ -16,9 +19,9 @@ enum divide_state { DIVIDE_WAITS, DIVIDE_RUNS, DIVIDE_DONE, DIVIDE_MOVED };
 struct divide_part {
 	enum divide_state state; /**< DIVIDE_MOVED: other parts have its units now */
 	uint64_t first, count;
-	uint32_t worker, place;
+	uint32_t worker, place; /**< or DIVIDE_NO_PLACE */
 	double cost; /**< of its units, in units of the first place */
-	bool probe; /**< it is at a place, and measures its worker */
+	bool probe; /**< it measures its worker */
 	double predicted_start, predicted_finish;
 	double start, finish;
 	double bytes; /**< of its result */
@@ -71,17 +74,23 @@ struct divide_run {
 /* ---- divide_run.c ---- */
 
 double divide_run_now(const struct divide_run *run);
+/** Seconds that a part of this cost takes the worker, and those of them for the way there. */
+double divide_run_seconds(const struct divide_run *run, uint32_t worker, double cost);
+double divide_run_startup(const struct divide_run *run, uint32_t worker);
 /** A part for a worker. Its number, or -ENOMEM. */
 int64_t divide_run_add(struct divide_run *run, const struct divide_part *part);
 /** Runs all parts to their ends; those of hosts that leave are divided again. 0, or an exit code
  *  after a message; then nothing runs any more. */
 int divide_run_all(struct divide_run *run);
 
-/* ---- divide_shares.c ---- */
+/* ---- divide_probe.c ---- */
 
 /** First parts at some places of the load, run to their ends: what each worker needs, and how the
  *  cost of units differs. 0, or an exit code after a message. */
-int divide_shares_probe(struct divide_run *run);
+int divide_probe(struct divide_run *run);
+
+/* ---- divide_shares.c ---- */
+
 /** Divides what the first parts have left, by the plan of paper 2, and keeps the prediction. */
 int divide_shares_rest(struct divide_run *run);
 /** Divides a part again, among the workers that are not lost. */

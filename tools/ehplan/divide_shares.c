@@ -9,106 +9,14 @@
 #include "divide_run.h"
 #include "plan/divide/divide.h"
 
-#define NO_PLACE UINT32_MAX
-#define PROBE_PART 50 /* the first parts are this fraction of the load */
-#define SMALL 2 /* the second part of a worker over its first one */
-#define LONG 2 /* the third one over the second one, at least */
-#define LONG_STARTS 4 /* and it takes so many times what starting it does */
-#define LONG_PART 10 /* but is not a larger fraction of the load, with those of all others */
-#define PLACES_MOST 16 /* other places */
-#define PLACES_PART 5 /* this fraction of the load is there */
-#define PLACES_TIME 0.06 /* starting commands there may take this part of the time of all */
 #define STEPS 4 /* of the cost between two places */
 #define TURNS 3 /* parts of a share */
 #define TURN_STARTS 10 /* if each takes so many times what starting it does */
-#define UNIT_LEAST 1e-12
 
-/* ---- what is known ---- */
-
-static double startup_of(const struct divide_run *run, uint32_t worker)
+/* Seconds that starting a part takes, on its way and by the command itself. */
+static double start_of(const struct divide_run *run, uint32_t worker)
 {
-	return run->cluster.hosts[run->workers[worker].host].startup;
-}
-
-/* Seconds that a worker needs for a part of this cost. */
-static double seconds_of(const struct divide_run *run, uint32_t worker, double cost)
-{
-	const struct divide_worker *w = &run->workers[worker];
-
-	return startup_of(run, worker) + w->fixed + w->unit * cost;
-}
-
-/* Seconds that the units of a part took. */
-static double took(const struct divide_run *run, const struct divide_part *p)
-{
-	double time = p->finish - p->start;
-
-	return fmax(time - startup_of(run, p->worker) - run->workers[p->worker].fixed, time / 100);
-}
-
-/* What parts of different sizes, `few` and `many` of each worker, have in common. That is measured on
- * all workers: the units of one may differ by chance. */
-static void learn_fixed(struct divide_run *run, uint32_t few, uint32_t many)
-{
-	double time = 0, more = 0, unit, part;
-
-	for (uint32_t w = 0; w < run->nworkers; w++) {
-		const struct divide_part *p = &run->parts[few + w], *q = &run->parts[many + w];
-
-		run->workers[w].fixed = 0;
-		if (p->state != DIVIDE_DONE || q->state != DIVIDE_DONE)
-			continue;
-		time += took(run, p);
-		more += took(run, q);
-	}
-	unit = (more - time) / (double)(run->parts[many].count - run->parts[few].count);
-	part = time > 0 ? 1 - unit * (double)run->parts[few].count / time : 0;
-	part = fmax(0, fmin(part, 0.9));
-	for (uint32_t w = 0; w < run->nworkers; w++)
-		if (run->parts[few + w].state == DIVIDE_DONE)
-			run->workers[w].fixed = part * took(run, &run->parts[few + w]);
-}
-
-/* First the costs of units at places other than the first, then the speeds of workers. */
-static void learn(struct divide_run *run)
-{
-	double bytes = 0, units = 0, slowest = UNIT_LEAST;
-	double time[1 + PLACES_MOST] = { 0 }, planned[1 + PLACES_MOST] = { 0 };
-
-	for (uint32_t i = 0; i < run->nparts; i++) {
-		const struct divide_part *p = &run->parts[i];
-
-		if (p->state != DIVIDE_DONE)
-			continue;
-		bytes += p->bytes;
-		units += (double)p->count;
-		if (p->place == NO_PLACE)
-			continue;
-		time[p->place] += took(run, p);
-		planned[p->place] += run->workers[p->worker].unit * (double)p->count;
-	}
-	for (uint32_t i = 1; i < run->nplaces; i++)
-		if (planned[i] > 0)
-			run->places[i].cost = time[i] / planned[i];
-	for (uint32_t w = 0; w < run->nworkers; w++) {
-		double all = 0, cost = 0;
-
-		for (uint32_t i = 0; i < run->nparts; i++) {
-			const struct divide_part *p = &run->parts[i];
-
-			if (p->state != DIVIDE_DONE || p->place == NO_PLACE || p->worker != w)
-				continue;
-			all += took(run, p);
-			cost += (double)p->count * run->places[p->place].cost;
-		}
-		run->workers[w].unit = cost > 0 ? all / cost : 0;
-		slowest = fmax(slowest, run->workers[w].unit);
-	}
-	/* those whose first part others took over */
-	for (uint32_t w = 0; w < run->nworkers; w++)
-		if (!(run->workers[w].unit > 0))
-			run->workers[w].unit = slowest;
-	run->result = units > 0 ? bytes / units : 0;
+	return divide_run_seconds(run, worker, 0);
 }
 
 /* ---- the plan ---- */
@@ -141,7 +49,7 @@ static json_t *make_ring(const struct divide_run *run, const struct division *d)
 		json_array_append_new(
 			processors,
 			json_pack("{s:s, s:f, s:f, s:f}", "id", id, "a",
-				  fmax(w->unit, UNIT_LEAST) + d->more[i], "s",
+				  fmax(w->unit, DIVIDE_UNIT_LEAST) + d->more[i], "s",
 				  to->self ? 0 : to->startup, "c",
 				  !far->self && far->rate > 0 ? data / far->rate : 0.0));
 	}
@@ -179,8 +87,8 @@ static int make_plan(const struct divide_run *run, struct division *d)
 /* The cost of a part that the worker is given: others may help it with those that wait. */
 static double turn_of(const struct divide_run *run, const struct division *d, uint32_t worker)
 {
-	return fmax(d->plan.seconds / TURNS, TURN_STARTS * seconds_of(run, worker, 0)) /
-	       fmax(run->workers[worker].unit, UNIT_LEAST);
+	return fmax(d->plan.seconds / TURNS, TURN_STARTS * start_of(run, worker)) /
+	       fmax(run->workers[worker].unit, DIVIDE_UNIT_LEAST);
 }
 
 /* The ring has no cost of a part, so that of a share is spread over its units: then shares change,
@@ -191,13 +99,14 @@ static int make_plans(const struct divide_run *run, struct division *d)
 
 	for (int again = 0; again < 4 && !code; again++) {
 		for (uint32_t i = 0; i < d->n; i++) {
-			double start = seconds_of(run, d->worker[i], 0);
+			double start = start_of(run, d->worker[i]);
 			double turns = d->plan.shares[i] / turn_of(run, d, d->worker[i]);
 			double parts = fmax(turns, 1 + (double)d->gaps / d->n);
 
 			if (d->plan.shares[i] > 0)
-				d->more[i] = (start * parts - startup_of(run, d->worker[i])) /
-					     d->plan.shares[i];
+				d->more[i] =
+					(start * parts - divide_run_startup(run, d->worker[i])) /
+					d->plan.shares[i];
 		}
 		divide_plan_end(&d->plan);
 		d->plan = (struct divide_plan){ 0 };
@@ -224,7 +133,7 @@ static int add_part(struct divide_run *run, const struct divide_part *part, doub
 static uint64_t units_of(const struct divide_run *run, const struct divide_units *units,
 			 uint32_t worker, double cost, bool first)
 {
-	double few = seconds_of(run, worker, 0) / 2 / run->workers[worker].unit;
+	double few = start_of(run, worker) / 2 / run->workers[worker].unit;
 	uint64_t count = (uint64_t)fmin(fmax(round(cost / units->cost), 0), (double)units->count);
 
 	/* no part that is small beside what starting it costs */
@@ -249,7 +158,7 @@ static int add_parts(struct divide_run *run, const struct division *d)
 			struct divide_units *units = &d->units[at];
 			struct divide_part part = { .first = units->first,
 						    .worker = worker,
-						    .place = NO_PLACE };
+						    .place = DIVIDE_NO_PLACE };
 
 			part.count = i + 1 == d->n
 					     ? units->count
@@ -277,7 +186,7 @@ static double predict(struct divide_run *run, const struct division *d, uint32_t
 	double now = divide_run_now(run), last = d->plan.seconds;
 
 	for (uint32_t i = 0; i < d->n; i++) {
-		double at = d->plan.compute[i].start - startup_of(run, d->worker[i]);
+		double at = d->plan.compute[i].start - divide_run_startup(run, d->worker[i]);
 
 		for (uint32_t k = part; k < run->nparts; k++) {
 			struct divide_part *p = &run->parts[k];
@@ -285,7 +194,7 @@ static double predict(struct divide_run *run, const struct division *d, uint32_t
 			if (p->worker != d->worker[i])
 				continue;
 			p->predicted_start = now + fmax(at, 0);
-			at += seconds_of(run, p->worker, p->cost);
+			at += divide_run_seconds(run, p->worker, p->cost);
 			p->predicted_finish = now + at;
 			last = fmax(last, at);
 		}
@@ -337,143 +246,6 @@ int divide_shares_again(struct divide_run *run, const struct divide_part *part)
 	return divide(run, &units, 1, NULL);
 }
 
-/* ---- the first parts ---- */
-
-static int add_place(struct divide_run *run, uint64_t first, uint64_t count)
-{
-	struct divide_units *more = reallocarray(run->places, run->nplaces + 1, sizeof(*more));
-
-	if (!more)
-		return fail(EXIT_REFUSED, "no memory for a place");
-	run->places = more;
-	more[run->nplaces++] = (struct divide_units){ first, count, 1 };
-	return 0;
-}
-
-static int add_first(struct divide_run *run, uint32_t worker, uint64_t *at, uint64_t count,
-		     uint32_t place)
-{
-	const struct divide_part part = { .first = *at,
-					  .count = count,
-					  .cost = (double)count,
-					  .worker = worker,
-					  .place = place,
-					  .probe = true };
-
-	*at += count;
-	return divide_run_add(run, &part) < 0 ? fail(EXIT_REFUSED, "no memory for a part") : 0;
-}
-
-static double mean_start(const struct divide_run *run)
-{
-	double sum = 0;
-
-	for (uint32_t w = 0; w < run->nworkers; w++)
-		sum += seconds_of(run, w, 0);
-	return sum / run->nworkers;
-}
-
-/* Units of all workers in a second. */
-static double speed_of(const struct divide_run *run)
-{
-	double speed = 0;
-
-	for (uint32_t w = 0; w < run->nworkers; w++)
-		speed += 1 / run->workers[w].unit;
-	return speed;
-}
-
-/* Where starting the command takes most of the time, longer parts. */
-static int probe_longer(struct divide_run *run, uint64_t at)
-{
-	uint32_t n = run->nworkers, many = run->nparts;
-	uint64_t few = run->parts[n].count, most = run->size / LONG_PART / n, count;
-	double wanted;
-	int code = 0;
-
-	learn_fixed(run, 0, n);
-	learn(run);
-	wanted = LONG_STARTS * mean_start(run) * speed_of(run) / n;
-	if (wanted <= (double)few || most < LONG * few)
-		return 0;
-	count = (uint64_t)fmin(fmax(wanted, (double)(LONG * few)), (double)most);
-	for (uint32_t w = 0; w < n && !code; w++)
-		code = add_first(run, w, &at, count, 0);
-	run->places[0].count = at - run->places[0].first;
-	if (!code)
-		code = divide_run_all(run);
-	if (!code)
-		learn_fixed(run, n, many);
-	return code;
-}
-
-/* In the middle of the load each worker has a small part, which may load files, and a longer one. */
-static int probe_middle(struct divide_run *run)
-{
-	uint64_t n = run->nworkers, count = run->probe, small, at;
-	int code;
-
-	if (!count)
-		count = (uint64_t)fmax((double)(run->size / PROBE_PART / n * SMALL / (SMALL + 1)),
-				       (SMALL + 1) * n <= run->size / 16 ? SMALL : 1);
-	count = count < run->size / 2 / n ? count : run->size / 2 / n;
-	small = count + count / SMALL <= run->size / 4 / n ? count / SMALL : 0;
-	at = run->size / 2 - (count + small) * n;
-	code = add_place(run, at, (count + small) * n);
-	for (uint32_t w = 0; w < n && !code && small; w++)
-		code = add_first(run, w, &at, small, NO_PLACE);
-	for (uint32_t w = 0; w < n && !code; w++)
-		code = add_first(run, w, &at, count, 0);
-	if (!code)
-		code = divide_run_all(run);
-	return !code && small ? probe_longer(run, at) : code;
-}
-
-static bool overlap(const struct divide_units *place, uint64_t at, uint64_t count)
-{
-	return at < place->first + place->count && place->first < at + count;
-}
-
-/* At equal distances a part of one worker each: its speed is known. Workers take turns. */
-static int probe_others(struct divide_run *run)
-{
-	double speed = speed_of(run), size = (double)run->size;
-	uint64_t turns = (uint64_t)(size / speed * PLACES_TIME / mean_start(run));
-	uint64_t n = turns < PLACES_MOST ? turns * run->nworkers : PLACES_MOST;
-	int code = 0;
-
-	n = n < PLACES_MOST ? n : PLACES_MOST;
-	turns = (n + run->nworkers - 1) / run->nworkers;
-	for (uint64_t i = 0; i < n && !code; i++) {
-		uint32_t w = (uint32_t)((i + i / run->nworkers) % run->nworkers);
-		double share = 1 / run->workers[w].unit / speed;
-		uint64_t count = (uint64_t)(size / PLACES_PART / (double)turns * share);
-		uint64_t at, most = run->size / (2 * n);
-
-		/* much faster ones would have more than there is between two places */
-		count = count < most ? count : most;
-		at = most * (2 * i + 1) - count / 2;
-		if (!count || run->workers[w].lost || overlap(&run->places[0], at, count))
-			continue;
-		code = add_place(run, at, count);
-		if (!code)
-			code = add_first(run, w, &at, count, run->nplaces - 1);
-	}
-	return code ? code : divide_run_all(run);
-}
-
-int divide_shares_probe(struct divide_run *run)
-{
-	int code = probe_middle(run);
-
-	if (!code) {
-		learn(run);
-		code = probe_others(run);
-	}
-	learn(run);
-	return code;
-}
-
 /* ---- the rest ---- */
 
 static int by_first(const void *a, const void *b)
@@ -486,7 +258,7 @@ static int by_first(const void *a, const void *b)
 /* Costs change evenly from one place to the next. */
 int divide_shares_rest(struct divide_run *run)
 {
-	struct divide_units rest[(PLACES_MOST + 2) * STEPS];
+	struct divide_units rest[(DIVIDE_PLACES_MOST + 2) * STEPS];
 	const struct divide_units *place = run->places;
 	uint32_t n = 0;
 	uint64_t at = 0;
@@ -522,7 +294,7 @@ static struct divide_part *part_of_last(struct divide_run *run, double *left)
 
 	for (uint32_t i = 0; i < run->nparts && each; i++) {
 		const struct divide_part *p = &run->parts[i];
-		double time = seconds_of(run, p->worker, p->cost);
+		double time = divide_run_seconds(run, p->worker, p->cost);
 
 		if (p->state == DIVIDE_WAITS)
 			each[p->worker] += time;
@@ -543,7 +315,7 @@ static struct divide_part *part_of_last(struct divide_run *run, double *left)
 
 int divide_shares_help(struct divide_run *run, uint32_t worker)
 {
-	double left = 0, unit, units, own = seconds_of(run, worker, 0);
+	double left = 0, unit, units, own = start_of(run, worker);
 	struct divide_part *p = part_of_last(run, &left), part;
 
 	if (!p || left <= own)
