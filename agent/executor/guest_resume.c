@@ -83,6 +83,16 @@ static bool resume_is_its(const struct resume *r, const struct guest *g)
 	return r->from == g->from && r->uid == g->place->uid && !strcmp(r->id, g->place->id);
 }
 
+/* IDs begin with home's code. A node learns nothing of the tasks of others. */
+static bool resume_is_empty(const struct resume *r)
+{
+	const char *code = peer_code(r->from);
+	size_t length = strlen(code);
+
+	return !strncmp(r->id, code, length) && r->id[length] == ':' &&
+	       cgroup_guest_empty(r->agent, r->id);
+}
+
 static void resume_try(struct resume *r)
 {
 	/* Just started: its ehguest may still come, if it lives. */
@@ -93,7 +103,7 @@ static void resume_try(struct resume *r)
 
 	if (g && resume_is_its(r, g)) {
 		resume_join(r, g);
-	} else if (g || age >= limit || cgroup_guest_empty(r->agent, r->id)) {
+	} else if (g || age >= limit || resume_is_empty(r)) {
 		resume_gone(r);
 	} else {
 		wait = (struct timeval){ (limit - age) / 1000, (limit - age) % 1000 * 1000 };

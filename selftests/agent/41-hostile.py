@@ -249,5 +249,15 @@ for path, name, size in (("/v1/resume", "FRAME_REPLY", 16 << 20), ("/v1/resume",
 client, got = speak("/v1/job", header("FRAME_JOB", 8 << 20) + bytes(1000))
 ok("a job without a reservation: no memory is spent on it", got is not None and got[0] >= 400, got)
 client.s.close()
+
+# A new agent does not know which guests run; it sees which have a cgroup.
+again(0)
+other, got = speak("/v1/resume", attach(0, "0.2:77", "0.0"))
+client, gone = speak("/v1/resume", attach(0, "0.1:77", "0.0"))
+ok("of its own task a node is told at once that it is gone", gone == (200, frame("FRAME_GONE", b"")), gone)
+ok("of another node's task it is told nothing", got is None, got)
+other.s.close()
+client.s.close()
+
 ok("the agents end", c.end(0) == 0 and c.end(1) == 0)
 done()
