@@ -113,7 +113,7 @@ int guest_start(struct guest *g)
 		return socket;
 	guest_time(g, TIMING_LAUNCH);
 	err = launch_start(agent, &g->launch, &g->caller, g->place->id, g->place->user,
-			   view_namespace(&g->view), socket);
+			   view_namespace(&g->view), socket, g->ask != NULL);
 	if (err)
 		goto close_its;
 	guest_starved_begin(agent);

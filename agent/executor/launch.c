@@ -16,7 +16,7 @@
 #define LAUNCH_OOM_NONE 1000 /* added to each oom_score_adj on its way */
 
 int launch_start(struct agent *agent, struct launch *l, const struct caller *who, const char *id,
-		 const char *user, int view, int socket)
+		 const char *user, int view, int socket, bool must_tell)
 {
 	struct launch_start start = {
 		.head.kind = LAUNCH_START,
@@ -52,8 +52,8 @@ int launch_start(struct agent *agent, struct launch *l, const struct caller *who
 		start.traits[JOB_OOM_SCORE] = LAUNCH_OOM_NONE + least;
 	if (who->no_new_privs)
 		start.flags |= LAUNCH_NO_NEW_PRIVS;
-	/* Not known of an ehlaunch that launcher_ask() has to start first. */
-	l->tells = launcher_tells(agent);
+	/* The ehlaunch that is asked may be the next one, of which nothing is known yet. */
+	l->tells = must_tell || launcher_tells(agent);
 	if (l->tells)
 		start.flags |= LAUNCH_TELLS;
 	if (view >= 0) {

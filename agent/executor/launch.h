@@ -29,12 +29,12 @@ struct launch_result {
 };
 
 /**
- * Asks for an end of the guest `id`, of this caller as far as this host permits. user:
- * its name; view: mount namespace to enter, -1:
- * none; socket: of its end. The caller keeps all these descriptors. 0 or -errno.
+ * Asks for an end of the guest `id`, of this caller as far as this host permits. user: its name;
+ * view: mount namespace to enter, -1: none; socket: of its end; must_tell: its place depends on what
+ * the end says that it sees. The caller keeps all these descriptors. 0 or -errno.
  */
 int launch_start(struct agent *agent, struct launch *l, const struct caller *who, const char *id,
-		 const char *user, int view, int socket);
+		 const char *user, int view, int socket, bool must_tell);
 /** Returns 1 with *result, or 0: not known yet. */
 int launch_read(struct launch *l, struct launch_result *result);
 /** Closes the descriptor and leaves the process alone. */

@@ -7,7 +7,7 @@ import json, os, signal, struct, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import FRAME, Cluster
-from ktap import done, ok
+from ktap import done, must, ok
 from netns import address
 from player import LIMITS, TRAITS, job
 from wait import until
@@ -104,6 +104,37 @@ for k, view, named in (20, "shared", [NOTHING_NAMED]), (21, "auto", [NOTHING_NAM
     ok("and nothing begins", until(lambda: places() == 0) and not c.ask(0, {"command": "tasks"})["tasks"], (places(), saw))
 ok("none of them holds a place", until(lambda: places() == 0), places())
 ok("a stream whose job was refused is dropped when its home does not end it", until(lambda: streams() == 0), streams())
+
+
+# Its launcher ends between the place and the job: the end that the next one starts has to tell what it sees, too.
+def say(*frames):
+    h.s.sendall(b"".join(http2.frame(http2.DATA, 0, h.stream, x) for x in frames))
+
+
+def hear(*kinds):
+    """What the agent says on the stream, until it has said one of these."""
+    said, names = b"", {number: name for name, number in FRAME.items()}
+    while True:
+        kind, _, stream, payload = h.next()
+        said += payload if (kind, stream) == (http2.DATA, h.stream) else b""
+        at, found = 0, []
+        while at + 8 <= len(said):
+            number, length = struct.unpack("<II", said[at:at + 8])
+            found, at = found + [names[number]], at + 8 + length
+        if at == len(said) and set(kinds) & set(found):
+            return found, said
+
+
+h.stream += 2
+h.s.sendall(http2.frame(http2.HEADERS, http2.END_HEADERS, h.stream, http2.headers("POST", "/v1/start")))
+say(start(30), caller())
+must("it has a place", until(lambda: places() == 1), places())
+log = len(c.log(0))
+c.launch(0)
+must("its launcher has ended, and another one is there", until(lambda: "ehlaunch has ended" in c.log(0)[log:] and c.launches(0)), c.log(0)[log:])
+say(JOB, NOTHING_NAMED)
+saw = hear("FRAME_ATTACHED", "FRAME_REFUSED")
+ok("the next launcher starts its end, which tells what it sees", "FRAME_ATTACHED" in saw[0], saw)
 
 h.s.close()
 h = member()
