@@ -214,8 +214,10 @@ bool files_identify_seen(struct agent *agent, const struct seen *said, uid_t uid
 	*folder = files_describe_folder(path, &here);
 	if (*program && *folder)
 		return true;
+	/* a path that is not UTF-8 cannot be told */
 	json_decref(*program);
 	json_decref(*folder);
+	*program = *folder = NULL;
 	return false;
 }
 

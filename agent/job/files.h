@@ -40,7 +40,7 @@ struct files_question *files_compare(struct agent *agent, const struct look_ques
 /**
  * The same from what an end of a task of this user has seen, without a question. If no digest of that
  * program is known which the user may know, they return false and FILES_UNKNOWN: then it must be asked.
- * Of identify both are the caller's; `path` is the directory's.
+ * Of identify both are the caller's, or NULL; `path` is the directory's.
  */
 bool files_identify_seen(struct agent *agent, const struct seen *said, uid_t uid, const char *path,
 			 json_t **program, json_t **folder);
