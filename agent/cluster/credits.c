@@ -263,7 +263,7 @@ static void credits_do(struct agent *agent, struct credits_updates *list,
 
 		list->first = u->next;
 		credits_doubt(agent, &u->message);
-		found = u->message.answer.found ? &u->message.answer.credit : NULL;
+		found = u->answered && u->message.answer.found ? &u->message.answer.credit : NULL;
 		if (!u->answered)
 			credits_send(agent, u, in);
 		else if (!credits_answered(agent, u->message.answer.id, found) && found)
