@@ -249,6 +249,7 @@ static void take_plan(struct again *p, bool first)
 			continue;
 		task->slot = p->column[s->processor[i]];
 		task->turn = now + s->start[i];
+		task->expected = s->finish[i] - s->start[i];
 		if (!first)
 			continue;
 		task->first_slot = task->slot;

@@ -130,10 +130,10 @@ static int start_task(struct dag_run *run, uint32_t task, uint32_t slot)
 
 /* ---- turns ---- */
 
-/* A free slot of the host: the planned one if it is free. DAG_RUN_NOWHERE: there is none. */
+/* A free slot of the host: this one if it is one. DAG_RUN_NOWHERE: there is none. */
 static uint32_t free_slot(const struct dag_run *run, uint32_t host, uint32_t wanted)
 {
-	if (run->slots[wanted].task == DAG_RUN_NOWHERE)
+	if (run->slots[wanted].host == host && run->slots[wanted].task == DAG_RUN_NOWHERE)
 		return wanted;
 	for (uint32_t s = 0; s < run->nslots; s++)
 		if (run->slots[s].host == host && run->slots[s].task == DAG_RUN_NOWHERE)
@@ -141,8 +141,7 @@ static uint32_t free_slot(const struct dag_run *run, uint32_t host, uint32_t wan
 	return DAG_RUN_NOWHERE;
 }
 
-/* In a build the tool knows; a task may never be its turn. */
-static bool may_start(const struct dag_run *run, uint32_t task)
+bool dag_run_may_start(const struct dag_run *run, uint32_t task)
 {
 	return run->build ? dag_build_wants(run, task) : !run->tasks[task].missing;
 }
@@ -166,10 +165,26 @@ static int start_host(struct dag_run *run, uint32_t host)
 		slot = free_slot(run, host, t->slot);
 		if (slot == DAG_RUN_NOWHERE)
 			break;
-		if (may_start(run, queue[i]))
+		if (dag_run_may_start(run, queue[i]))
 			code = start_task(run, queue[i], slot);
 		else if (run->strict)
 			break;
+	}
+	return code;
+}
+
+/* Starts on the host's free slots what waits elsewhere. */
+static int start_idle(struct dag_run *run, uint32_t host)
+{
+	uint32_t slot, task;
+	int code = 0;
+
+	while (!code && dag_again_usable(run, host)) {
+		slot = free_slot(run, host, 0);
+		task = slot == DAG_RUN_NOWHERE ? slot : dag_idle_task(run, host);
+		if (task == DAG_RUN_NOWHERE)
+			break;
+		code = start_task(run, task, slot);
 	}
 	return code;
 }
@@ -180,6 +195,8 @@ static int start_ready(struct dag_run *run)
 
 	for (uint32_t h = 0; h < run->cluster.n && !code; h++)
 		code = start_host(run, h);
+	for (uint32_t h = 0; h < run->cluster.n && !code; h++)
+		code = start_idle(run, h);
 	return code;
 }
 

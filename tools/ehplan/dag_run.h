@@ -29,6 +29,7 @@ struct dag_task {
 	uint32_t slot; /**< where the plan in force has it, or where it runs or ran */
 	double turn; /**< its start in the plan in force */
 	double expected; /**< how long it should take, from its start on */
+	double soonest; /**< the least time of its start, of dag_idle_task() */
 	uint32_t first_slot; /**< of the first plan */
 	double predicted_start, predicted_finish; /**< in the first plan */
 	double start, finish; /**< real */
@@ -103,12 +104,21 @@ int dag_again_plan(struct dag_run *run, const char *why);
 double dag_again_expect(const struct dag_run *run, uint32_t task, uint32_t host);
 bool dag_again_usable(const struct dag_run *run, uint32_t host);
 
+/* ---- dag_idle.c ---- */
+
+/** What a free slot of the host should take of the tasks that other hosts have no slot for yet, or
+ *  DAG_RUN_NOWHERE: the one planned first, if it ends earlier here than there, and before a task of
+ *  this host could want the slot. */
+uint32_t dag_idle_task(struct dag_run *run, uint32_t host);
+
 /* ---- dag_run.c ---- */
 
 /** Runs it to its end. 0, or an exit code after a message; what happened is in `run`. */
 int dag_run_all(struct dag_run *run);
 /** Seconds since the start of the run. */
 double dag_run_now(const struct dag_run *run);
+/** Whether it waits for nothing but its turn. In a build the tool knows; a task may never be wanted. */
+bool dag_run_may_start(const struct dag_run *run, uint32_t task);
 /** A task has ended as its note says. `why` (of `size` bytes): a new plan is needed. 0, or an exit code
  *  after a message. */
 int dag_run_ended(struct dag_run *run, uint32_t task, char *why, size_t size);
