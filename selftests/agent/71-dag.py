@@ -31,6 +31,12 @@ def dag(*words):
     return p.returncode, json.loads(out) if out.strip() else None, err
 
 
+def children(pid):
+    """Processes that it has started, and that have not ended, the first one first."""
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(word) for word in f.read().split()]
+
+
 def local(make):
     """The same tasks here, one after the other: what their outputs should be."""
     w = make("local")
@@ -149,6 +155,19 @@ ok("^C: it ends its tasks, and says how to go on", p.returncode == 130 and "--re
 open(gate, "w").close()
 status, told, err = dag(path, "--resume")
 ok("and it does", status == 0 and sorted(w.ran()) == sorted(w.parents) and told["earlier"] == 1, (status, err, w.ran()))
+
+# what starts the tasks is killed
+os.unlink(gate)
+w.add("after", ["waits"], script="true\n" + SCRIPT)
+w.add("waits", ["first"], script=f"until [ -e {gate} ]; do sleep 0.03; done\n" + SCRIPT)
+p = start(w.write(), "--resume")
+ok("a run goes on", until(lambda: children(p.pid) and children(children(p.pid)[0])[1:] or p.poll() is not None))
+os.kill(children(p.pid)[0], signal.SIGKILL)
+out, err = p.communicate(timeout=WAIT)
+ok("without what starts its tasks a run ends", p.returncode == 1 and "is gone: 1 of 3 tasks are done" in err, (p.returncode, err))
+open(gate, "w").close()
+status, told, err = dag(w.folder + "/flow.json", "--resume")
+ok("and goes on when told to", status == 0 and sorted(w.ran()) == sorted([*w.parents, "waits", "after"]), (status, err, w.ran()))
 
 # a node that drains, and one that dies
 for what in "drains", "dies":

@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "journal.h"
 #include "remote.h"
 
 #define LOOK_SECONDS 0.5 /* between two looks at the cluster */
@@ -46,60 +45,17 @@ static struct cluster_host *host_of(const struct dag_run *run, const struct dag_
 	return &run->cluster.hosts[run->slots[t->slot].host];
 }
 
-static void tell(const struct dag_task *t, int signal)
+static void tell(const struct dag_run *run, uint32_t task, int signal)
 {
-	if (t->waiter > 0)
-		kill(-t->waiter, signal);
+	if (!run->build)
+		dag_keep_order(run, task, signal);
+	else if (run->tasks[task].waiter > 0)
+		kill(-run->tasks[task].waiter, signal);
 }
 
-/* ---- the process that waits for a task ---- */
+/* ---- turns ---- */
 
-static pid_t start_command(const struct dag_run *run, uint32_t task)
-{
-	const struct remote_files files = { -1, run->quiet ? STDERR_FILENO : STDOUT_FILENO,
-					    STDERR_FILENO };
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	remote_default_signals();
-	if (remote_place(files.in, STDIN_FILENO) || remote_place(files.out, STDOUT_FILENO))
-		_exit(EXIT_REFUSED);
-	_exit(remote_become(host_of(run, &run->tasks[task]), run->view, run->work.argv[task]));
-}
-
-/* It lives on when ehctl is killed, so that the end of the task is written down. */
-static void __attribute__((noreturn)) wait_for(const struct dag_run *run, uint32_t task)
-{
-	struct dag_note *note = &run->notes[task];
-	int status, code;
-
-	setsid();
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	note->start = clock_now();
-	note->pid = start_command(run, task);
-	if (note->pid < 0)
-		_exit(EXIT_REFUSED);
-	while (waitpid(note->pid, &status, 0) < 0)
-		if (errno != EINTR)
-			_exit(EXIT_REFUSED);
-	note->finish = clock_now();
-	note->status = status;
-	code = remote_code(status);
-	if (journal_write(run->journal, name_of(run, task), run->work.key[task],
-			  host_of(run, &run->tasks[task])->name, code, note->finish - note->start))
-		_exit(EXIT_REFUSED);
-	note->ended = true;
-	/* what waits for it may start; only a power failure could still make it run twice */
-	if (write(run->ends[1], &task, sizeof(task)) != sizeof(task))
-		_exit(EXIT_REFUSED);
-	_exit(journal_sync(run->journal) ? EXIT_REFUSED : EXIT_DONE);
-}
-
-static int start_task(struct dag_run *run, uint32_t task, uint32_t slot)
+static void start_task(struct dag_run *run, uint32_t task, uint32_t slot)
 {
 	struct dag_task *t = &run->tasks[task];
 
@@ -109,26 +65,16 @@ static int start_task(struct dag_run *run, uint32_t task, uint32_t slot)
 	t->late_at = t->start + fmax(LATE_FACTOR * t->expected, t->expected + LATE_LEAST);
 	t->dropped = false;
 	run->notes[task] = (struct dag_note){ 0 };
-	fflush(NULL);
-	if (run->build) {
-		/* if it is gone, that is told as its end */
-		t->waiter = 0;
+	t->waiter = 0;
+	/* if it or the keeper is gone, that is told as its end */
+	if (run->build)
 		build_send(run->build, task, host_of(run, t), run->view);
-	} else {
-		t->waiter = fork();
-	}
-	if (t->waiter < 0)
-		return fail(EXIT_REFUSED, "%s: cannot start it: %s", name_of(run, task),
-			    strerror(errno));
-	if (!t->waiter && !run->build)
-		wait_for(run, task);
+	else
+		dag_keep_order(run, task, 0);
 	t->state = DAG_RUNS;
 	run->slots[slot].task = task;
 	run->running++;
-	return 0;
 }
-
-/* ---- turns ---- */
 
 /* A free slot of the host: this one if it is one. DAG_RUN_NOWHERE: there is none. */
 static uint32_t free_slot(const struct dag_run *run, uint32_t host, uint32_t wanted)
@@ -147,16 +93,15 @@ bool dag_run_may_start(const struct dag_run *run, uint32_t task)
 }
 
 /* Starts what can start on one host. */
-static int start_host(struct dag_run *run, uint32_t host)
+static void start_host(struct dag_run *run, uint32_t host)
 {
 	uint32_t *queue = run->queue[host], *head = &run->head[host];
-	int code = 0;
 
 	if (!dag_again_usable(run, host))
-		return 0;
+		return;
 	while (*head < run->queued[host] && run->tasks[queue[*head]].state != DAG_WAITS)
 		(*head)++;
-	for (uint32_t i = *head; i < run->queued[host] && !code; i++) {
+	for (uint32_t i = *head; i < run->queued[host]; i++) {
 		struct dag_task *t = &run->tasks[queue[i]];
 		uint32_t slot;
 
@@ -166,38 +111,31 @@ static int start_host(struct dag_run *run, uint32_t host)
 		if (slot == DAG_RUN_NOWHERE)
 			break;
 		if (dag_run_may_start(run, queue[i]))
-			code = start_task(run, queue[i], slot);
+			start_task(run, queue[i], slot);
 		else if (run->strict)
 			break;
 	}
-	return code;
 }
 
 /* Starts on the host's free slots what waits elsewhere. */
-static int start_idle(struct dag_run *run, uint32_t host)
+static void start_idle(struct dag_run *run, uint32_t host)
 {
-	uint32_t slot, task;
-	int code = 0;
+	while (dag_again_usable(run, host)) {
+		uint32_t slot = free_slot(run, host, 0);
+		uint32_t task = slot == DAG_RUN_NOWHERE ? slot : dag_idle_task(run, host);
 
-	while (!code && dag_again_usable(run, host)) {
-		slot = free_slot(run, host, 0);
-		task = slot == DAG_RUN_NOWHERE ? slot : dag_idle_task(run, host);
 		if (task == DAG_RUN_NOWHERE)
 			break;
-		code = start_task(run, task, slot);
+		start_task(run, task, slot);
 	}
-	return code;
 }
 
-static int start_ready(struct dag_run *run)
+static void start_ready(struct dag_run *run)
 {
-	int code = 0;
-
-	for (uint32_t h = 0; h < run->cluster.n && !code; h++)
-		code = start_host(run, h);
-	for (uint32_t h = 0; h < run->cluster.n && !code; h++)
-		code = start_idle(run, h);
-	return code;
+	for (uint32_t h = 0; h < run->cluster.n; h++)
+		start_host(run, h);
+	for (uint32_t h = 0; h < run->cluster.n; h++)
+		start_idle(run, h);
 }
 
 /* ---- ends ---- */
@@ -321,7 +259,7 @@ static int take_told(struct dag_run *run, char *why, size_t size)
 	while (!code && read(run->ends[0], &task, sizeof(task)) == sizeof(task)) {
 		char reason[DAG_RUN_WHY] = "";
 
-		if (run->tasks[task].state == DAG_RUNS && run->notes[task].ended)
+		if (run->tasks[task].state == DAG_RUNS && run->notes[task].over)
 			code = dag_run_ended(run, task, reason, sizeof(reason));
 		if (*reason)
 			snprintf(why, size, "%s", reason);
@@ -329,29 +267,35 @@ static int take_told(struct dag_run *run, char *why, size_t size)
 	return code;
 }
 
-/* Processes that have ended; a task whose end was not told has lost its own. */
+/* The ends of what it has started cannot be written any more. */
+static void lose_keeper(struct dag_run *run)
+{
+	char why[DAG_RUN_WHY];
+
+	run->stopped = "the process that starts the tasks is gone";
+	for (uint32_t s = 0; s < run->nslots; s++) {
+		uint32_t task = run->slots[s].task;
+
+		if (task == DAG_RUN_NOWHERE)
+			continue;
+		if (run->notes[task].pid > 0)
+			kill(-run->notes[task].pid, SIGKILL);
+		dag_run_ended(run, task, why, sizeof(why));
+	}
+}
+
 static int reap(struct dag_run *run, char *why, size_t size)
 {
 	int status, code = take_told(run, why, size);
 	pid_t pid;
 
 	while (!code && (pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		char reason[DAG_RUN_WHY] = "";
-
 		if (run->build && pid == run->build->pid) {
 			run->build->pid = 0;
 			run->build->status = status;
 		}
-		for (uint32_t s = 0; s < run->nslots && !run->build; s++) {
-			uint32_t task = run->slots[s].task;
-
-			if (task == DAG_RUN_NOWHERE || run->tasks[task].waiter != pid)
-				continue;
-			code = dag_run_ended(run, task, reason, sizeof(reason));
-			break;
-		}
-		if (*reason)
-			snprintf(why, size, "%s", reason);
+		if (pid == run->keeper)
+			lose_keeper(run);
 	}
 	return code;
 }
@@ -371,7 +315,7 @@ static void drop_lost(struct dag_run *run)
 		    !cluster_is_lost(run->down_since[host], now, run->grace))
 			continue;
 		run->tasks[task].dropped = true;
-		tell(&run->tasks[task], SIGKILL);
+		tell(run, task, SIGKILL);
 	}
 }
 
@@ -411,7 +355,7 @@ static void tell_all(const struct dag_run *run, int signal)
 {
 	for (uint32_t s = 0; s < run->nslots; s++)
 		if (run->slots[s].task != DAG_RUN_NOWHERE)
-			tell(&run->tasks[run->slots[s].task], signal);
+			tell(run, run->slots[s].task, signal);
 	if (run->build)
 		dag_build_stop(run, signal);
 }
@@ -521,9 +465,7 @@ static int step(struct loop *l)
 	if (run->stopped && dag_run_now(run) > l->stop_at)
 		tell_all(run, SIGKILL);
 	if (!run->stopped)
-		code = start_ready(run);
-	if (code)
-		return code;
+		start_ready(run);
 	if (poll(p, 4, (int)ceil(fmin(wait, LOOK_SECONDS) * 1000)) < 0 && errno != EINTR)
 		return fail(EXIT_REFUSED, "poll: %s", strerror(errno));
 	code = take_signals(l);
@@ -553,7 +495,9 @@ int dag_run_all(struct dag_run *run)
 		worst = fail(EXIT_REFUSED, "pipe: %s", strerror(errno));
 	if (worst)
 		goto close_signals;
-	if (run->build)
+	if (!run->build)
+		worst = dag_keep_start(run);
+	else
 		worst = build_start(run->build,
 				    run->build->nlines ? BUILD_JOBS * (run->nslots + 1)
 						       : run->nslots,
@@ -568,7 +512,9 @@ int dag_run_all(struct dag_run *run)
 	progress_show("running tasks", 1, 1);
 	if (run->build && !worst)
 		dag_build_settle(run);
-	/* they write the last ends to disk */
+	/* the keeper writes the last ends to disk */
+	if (run->orders > 0)
+		close(run->orders);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
 	if (l.asked >= 0)

@@ -38,7 +38,7 @@ struct dag_task {
 	double late_at; /**< a new plan is made if it has not ended then */
 	bool earlier; /**< done in an earlier run */
 	bool dropped; /**< killed because its host is gone */
-	pid_t waiter; /**< the process that waits for its end; in a build the command's own, 0 until it is known */
+	pid_t waiter; /**< in a build the process of the command; 0: it is not known */
 };
 
 /** A place for one task at a time. */
@@ -47,12 +47,13 @@ struct dag_slot {
 	uint32_t task; /**< that runs there, or DAG_RUN_NOWHERE */
 };
 
-/** What the process that waits for a task tells, in memory shared with it. */
+/** What the keeper tells of a task, in memory shared with it. */
 struct dag_note {
 	pid_t pid; /**< of the command or its stub */
 	double start, finish; /**< of the clock */
 	int status; /**< of wait() */
-	bool ended;
+	bool ended; /**< and the journal says so */
+	bool over; /**< it has ended, or could not be started */
 };
 
 /** A plan made while tasks ran. */
@@ -74,6 +75,8 @@ struct dag_run {
 	struct durations *durations;
 	int journal;
 	int ends[2]; /**< a pipe of the numbers of tasks that have ended */
+	int orders; /**< a socket to the keeper */
+	pid_t keeper; /**< 0: in a build there is none */
 	struct dag_task *tasks;
 	struct dag_note *notes;
 	struct dag_slot *slots;
@@ -110,6 +113,15 @@ bool dag_again_usable(const struct dag_run *run, uint32_t host);
  *  DAG_RUN_NOWHERE: the one planned first, if it ends earlier here than there, and before a task of
  *  this host could want the slot. */
 uint32_t dag_idle_task(struct dag_run *run, uint32_t host);
+
+/* ---- dag_keep.c ---- */
+
+/** Starts the keeper, which starts tasks and writes their ends, and ends when `orders` is closed and
+ *  they have ended. 0, or an exit code after a message. */
+int dag_keep_start(struct dag_run *run);
+/** Tells it to start the task in its slot, or (`signal` is not 0) to send that to it. If it is gone
+ *  nothing happens. */
+void dag_keep_order(const struct dag_run *run, uint32_t task, int signal);
 
 /* ---- dag_run.c ---- */
 

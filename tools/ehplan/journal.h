@@ -2,8 +2,8 @@
 /**
  * @file journal.h
  * What has been run of a workflow: a file of JSON lines, one for each end of a task.
- * The process that waits for a task writes its end, so that it is known though ehctl was killed.
- * All of them share one lock (flock), which ends with the last.
+ * The process that waits for tasks writes their ends, so that they are known though ehctl was killed.
+ * It shares ehctl's lock (flock), which ends with the last of them.
  */
 #ifndef EHPLAN_JOURNAL_H
 #define EHPLAN_JOURNAL_H

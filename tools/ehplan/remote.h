@@ -7,8 +7,8 @@
 
 #include "cluster.h"
 
-/** In a child: becomes the command, or the stub that stands for it. Returns only on failure, with
- *  the exit code after a message. */
+/** In a child, which may share its parent's memory: becomes the command, or the stub that stands for it.
+ *  Returns only on failure, with the exit code after a message. */
 int remote_become(const struct cluster_host *host, const char *view, char *const *argv);
 
 /** Descriptors of a child: -1 is /dev/null. */
