@@ -118,6 +118,32 @@ ok("once it is fixed, --resume runs the rest only",
 status, told, err = dag(w.write(), "--resume")
 ok("and then nothing", status == 0 and len(w.ran()) == 5 and told["earlier"] == 5 and told["real"] == 0, (status, err))
 
+# a parent that has run again: what its child did before is no longer right
+w.add("good", ["a"], script="exit 7")
+w.add("a", script="true\n" + SCRIPT)
+status, told, err = dag(w.write(), "--resume")
+ok("a task that has changed runs again, and its child fails", status == 1 and w.ran().count("a") == 2, (status, err, w.ran()))
+w.add("good", ["a"])
+status, told, err = dag(w.write(), "--resume")
+ok("then all that depends on it runs again",
+   status == 0 and [w.ran().count(name) for name in ("a", "bad", "good", "behind", "last")] == [2, 2, 2, 2, 2], (status, err, w.ran()))
+
+# journals
+path, data = w.write(), os.path.join(top, "data")
+with open(data, "w") as f:
+    f.write("dear\nto me\n")
+os.chown(path + ".journal", 2001, 2001)
+status, told, err = dag(path, "--resume")
+ok("the journal of another user is not believed", status == 1 and "belongs to user 2001" in err, (status, err))
+os.chown(path + ".journal", 0, 0)
+for what, more in (path, []), (path, ["--resume"]), (data, []):
+    before = open(what).read()
+    status, told, err = dag(path, "--journal", what, *more)
+    ok(f"a file that is no journal is left alone: {os.path.basename(what)} {' '.join(more)}",
+       status == 1 and "not a journal" in err and open(what).read() == before, (status, err))
+status, told, err = dag(path, "--resume", "--gantt", "/nonexistent/x.svg")
+ok("a diagram that cannot be written: the rest is told", status == 1 and told and told["done"] == 5 and "/nonexistent/x.svg" in err, (status, err))
+
 # kill -9
 w = montage(os.path.join(top, "kill"), 6, seed + 1, 0.05, 0.2)
 path = w.write()

@@ -119,42 +119,45 @@ static void end_run(struct dag_run *run)
 /* ---- what an earlier run has done ---- */
 
 struct earlier {
-	struct dag_run *run;
+	const struct dag_run *run;
 	uint32_t *number; /* tasks of the graph, by their names' numbers */
+	uint32_t *done; /* the line of a task's last end, from 1 on; 0: it is not done */
+	uint32_t lines;
 };
 
+/* The last end decides. A task whose command is another one now is run. */
 static void take_earlier(void *ctx, const char *name, uint64_t key, int code)
 {
-	const struct earlier *e = ctx;
-	struct dag_run *run = e->run;
-	int64_t number = plan_names_find(run->work.graph->names, name);
-	struct dag_task *t = number < 0 ? NULL : &run->tasks[e->number[number]];
+	struct earlier *e = ctx;
+	int64_t number = plan_names_find(e->run->work.graph->names, name);
+	uint32_t task;
 
-	/* a task whose command is another one now is run */
-	if (!t || code || t->state != DAG_WAITS || run->work.key[e->number[number]] != key)
+	e->lines++;
+	if (number < 0)
 		return;
-	t->state = DAG_DONE;
-	t->earlier = true;
-	run->done++;
-	run->earlier++;
+	task = e->number[number];
+	e->done[task] = !code && e->run->work.key[task] == key ? e->lines : 0;
 }
 
-/* A task is done only if all before it are: another one may have changed what it reads. */
-static void settle_earlier(struct dag_run *run)
+/* A task is done only if all before it are, and were before it: it has read what they wrote then. */
+static void settle_earlier(struct dag_run *run, const uint32_t *done)
 {
 	const struct dag_graph *g = run->work.graph;
 
 	for (uint32_t t = 0; t < g->tasks; t++) {
 		struct dag_task *task = &run->tasks[t];
+		bool its = done[t];
 
-		for (uint32_t i = g->in_at[t]; i < g->in_at[t + 1]; i++)
+		for (uint32_t i = g->in_at[t]; i < g->in_at[t + 1]; i++) {
 			task->missing -= run->tasks[g->in[i].task].earlier;
-		if (!task->earlier || !task->missing)
+			its = its && done[g->in[i].task] < done[t];
+		}
+		if (!its || task->missing)
 			continue;
-		task->earlier = false;
-		task->state = DAG_WAITS;
-		run->done--;
-		run->earlier--;
+		task->state = DAG_DONE;
+		task->earlier = true;
+		run->done++;
+		run->earlier++;
 	}
 }
 
@@ -166,12 +169,14 @@ static void leave_earlier(void *ctx, const char *name, uint64_t key, int code)
 static int open_journal(struct dag_run *run, const char *file)
 {
 	const struct dag_graph *g = run->work.graph;
-	struct earlier e = { run, malloc((g->tasks + 1) * sizeof(*e.number)) };
+	struct earlier e = { .run = run };
 	char path[4096];
 	int code = 0;
 
+	e.number = calloc(2 * (size_t)g->tasks + 1, sizeof(*e.number));
 	if (!e.number)
 		return fail(EXIT_REFUSED, "no memory for %u tasks", g->tasks);
+	e.done = e.number + g->tasks;
 	for (uint32_t t = 0; t < g->tasks; t++)
 		e.number[g->origin[t]] = t;
 	if (settings.journal)
@@ -183,9 +188,9 @@ static int open_journal(struct dag_run *run, const char *file)
 		snprintf(path, sizeof(path), "%s.journal", file);
 	run->journal = journal_open(path, settings.resume,
 				    run->build ? leave_earlier : take_earlier, &e, &code);
-	free(e.number);
 	if (!code)
-		settle_earlier(run);
+		settle_earlier(run, e.done);
+	free(e.number);
 	return code;
 }
 
@@ -253,11 +258,10 @@ static int carry_out(struct dag_run *run)
 
 static int tell(const struct dag_run *run, const char *file, bool json)
 {
-	int code = settings.gantt ? dag_tell_gantt(run, settings.gantt) : 0;
+	int code = json ? dag_tell_json(run, file) : dag_tell_text(run);
+	int drawn = settings.gantt ? dag_tell_gantt(run, settings.gantt) : 0;
 
-	if (!code)
-		code = json ? dag_tell_json(run, file) : dag_tell_text(run);
-	return code;
+	return code ? code : drawn;
 }
 
 static int run_dag(void *ctx, char **rest, bool json)

@@ -164,12 +164,12 @@ int dag_tell_text(const struct dag_run *run)
 		snprintf(busy, sizeof(busy), "%.2f s", time);
 		table_row(t, host->name, slots, startup, count, busy, NULL);
 	}
-	printf("%u tasks", run->done);
+	printf("%u task%s", run->done, run->done == 1 ? "" : "s");
 	if (run->earlier)
 		printf(" (%u of them in an earlier run)", run->earlier);
 	if (run->build && !run->failed && run->left)
 		printf(" (and %u that were not needed)", run->left);
-	printf(": %.3f s; planned: %.3f s, at least %.3f s", run->real, run->predicted,
+	printf(": %.3f s; planned: %.3f s, no plan below %.3f s", run->real, run->predicted,
 	       run->lower_bound);
 	if (run->nagain)
 		printf("; planned again %u times, last because %s", run->nagain,

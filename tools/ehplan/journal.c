@@ -48,9 +48,10 @@ int journal_write(int fd, const char *task, uint64_t key, const char *host, int 
 
 /* Lines that are not ends, or were cut off by a power failure, are left out; one of which only the end of the line is
  * missing is whole. Returns whether the last one was cut off. */
-static bool read_lines(const char *path, journal_ended ended, void *ctx)
+static bool read_lines(int fd, journal_ended ended, void *ctx)
 {
-	FILE *file = fopen(path, "re");
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	FILE *file = own < 0 ? NULL : fdopen(own, "r");
 	bool torn = false;
 	char *line = NULL;
 	size_t room = 0;
@@ -70,7 +71,40 @@ static bool read_lines(const char *path, journal_ended ended, void *ctx)
 	free(line);
 	if (file)
 		fclose(file);
+	else if (own >= 0)
+		close(own);
 	return torn;
+}
+
+/* Whether it is empty, or begins as journals do. */
+static bool is_journal(int fd)
+{
+	char begin[96];
+	ssize_t n = pread(fd, begin, sizeof(begin), 0);
+	const char *end = n > 0 ? memchr(begin, '\n', n) : NULL;
+	json_t *line = end ? json_loadb(begin, end - begin, 0, NULL) : NULL;
+	bool is = !n || (json_object_get(line, "version") && json_object_get(line, "run"));
+
+	json_decref(line);
+	return is;
+}
+
+/* What another user wrote says nothing of what is done, and no other file is emptied by mistake. */
+static int check(int fd, const char *path)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return fail(EXIT_REFUSED, "%s: not a regular file; --journal names another one",
+			    path);
+	if (st.st_uid != geteuid())
+		return fail(EXIT_REFUSED, "%s: it belongs to user %u; --journal names another file",
+			    path, (unsigned int)st.st_uid);
+	if (!is_journal(fd))
+		return fail(EXIT_REFUSED,
+			    "%s: not a journal; remove it, or name another file by --journal",
+			    path);
+	return 0;
 }
 
 /* 0 or an exit code after a message. */
@@ -97,25 +131,21 @@ int journal_open(const char *path, bool resume, journal_ended ended, void *ctx, 
 	/* Beside a file of others it may be a link that they made, to a file that this would empty. */
 	int fd =
 		open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-	struct stat st;
 	bool torn = false;
 	int err = 0;
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		*code = fail(EXIT_REFUSED, "%s: not a regular file; --journal names another one",
-			     path);
-		goto close_fd;
-	}
 	if (fd < 0) {
 		*code = fail(EXIT_REFUSED, "%s: %s; --journal names another file", path,
 			     strerror(errno));
 		return -1;
 	}
-	*code = lock(fd, path, resume);
+	*code = check(fd, path);
+	if (!*code)
+		*code = lock(fd, path, resume);
 	if (*code)
 		goto close_fd;
 	if (resume)
-		torn = read_lines(path, ended, ctx);
+		torn = read_lines(fd, ended, ctx);
 	else if (ftruncate(fd, 0))
 		err = -errno;
 	if (torn && write(fd, "\n", 1) != 1)
