@@ -16,6 +16,7 @@ AGENT = os.path.join(BUILD, "bin", "ehagent")
 STUB = os.path.join(BUILD, "bin", "ehstub")
 LAUNCH = os.path.join(BUILD, "bin", "ehlaunch")
 USER = 64123        # of agents without rights: nobody else's
+CRASHES = signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE
 STRANGERS = 64      # connections without a certificate that an agent keeps: STRANGERS_MAX
 
 os.chdir(TOP)
@@ -80,6 +81,7 @@ class Cluster:
         self.apart = apart
         self.launchers = {}
         self.wrapped = {}       # (node, program): what starts it instead
+        self.crashed = []       # agents that ended by themselves, of a defect
         self.roots = {}         # node: the words before those of its ehlaunch
         self.n = n
         self.topology = topology
@@ -309,6 +311,8 @@ class Cluster:
         agent = self.agents.pop(i)
         if agent.poll() is None:
             agent.send_signal(sig)
+        elif -agent.returncode in CRASHES:
+            self.crashed.append(f"n{i}: {signal.strsignal(-agent.returncode)}")
         try:
             return agent.wait(WAIT)
         except subprocess.TimeoutExpired:
@@ -364,6 +368,8 @@ class Cluster:
             found = [traceback.format_exc()]
         if ktap.is_used():
             ok("nothing is left when agents end", not found, "\n".join(found))
+            if self.crashed:        # runner/report.py: no second try excuses this
+                ok("no agent has crashed", False, self.crashed)
         self.clear()
         if found and not ktap.is_used():
             raise RuntimeError("left behind:\n" + "\n".join(found))

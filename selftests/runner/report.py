@@ -95,6 +95,8 @@ class Report:
         self.number += 1
         if not isinstance(what, Guest):
             self.times.append((attempt.took, attempt.busy, what.name))
+        # broken memory shows itself by chance: what it broke may well go right the second time
+        strict = strict or bool(first and any("crashed" in line for line in first.results.bad))
         if first and not failed:
             self.flaky.append(f"# flaky: {what.name}: {check} (first output: {where})")
             failed += strict

@@ -149,6 +149,10 @@ with open(f"{work}/build/flaky/flaky-flaky.sh") as f:
 status, lines = run("flaky", EHS_STRICT="1")
 ok("EHS_STRICT: flaky is failed", status == 1 and lines[-1] == "4 passed, 1 failed, 0 skipped", lines)
 
+directory("crash", "", crash=ONCE + 'echo "not ok 1 no agent has crashed"; echo 1..1; exit 1; }\n' + GOOD)
+status, lines = run("crash")
+ok("a crash is not excused by a second try", status == 1 and has(lines, "^# failed: crash/crash.sh: flaky: no agent has crashed$"), lines)
+
 directory("again", "parallel=yes\n", late=ONCE + "exit 124; }\n" + GOOD, four=ONCE + "echo gone; exit 4; }\n" + GOOD,
           skips=ONCE + 'echo "not ok 1 a is there"; echo 1..1; exit 1; }\necho "1..0 # SKIP b"; exit 4\n')
 status, lines = run("again", EHS_STRICT="1")
