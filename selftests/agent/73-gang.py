@@ -77,6 +77,14 @@ told = [json.loads(c.gang(1, *learn)[1] or "{}") for _ in range(3)]
 ok("--learn: first on all, then on half of them, with nothing predicted", [t.get("count") for t in told[:2]] == [7, 4] and
    [t.get("predicted") for t in told[:2]] == [None, None], told)
 ok("and then by what is known", (told[2].get("predicted") or 0) > 0 and 1 <= told[2]["count"] <= 7, told[2])
+ok("no seconds of hosts are said before", all(p["seconds"] is None for t in told[:2] for p in t["prefixes"]) and
+   all(p["seconds"] > 0 for p in told[2]["prefixes"]), told)
+fewer = ["--learn", "--json", "--", "sh", "-c", "[ {count} -lt 7 ] || exec sleep 2"]
+counts = [json.loads(c.gang(1, *fewer)[1] or "{}").get("count") for _ in range(3)]
+ok("fewer are faster, but not far fewer than were tried", counts == [7, 4, 2], counts)
+told = [json.loads(c.gang(1, "--learn", "--least", "3", "--most", "3", "--json", "--", "sleep", "0.3")[1] or "{}") for _ in range(2)]
+ok("the only number that is allowed is known after one run", [t.get("count") for t in told] == [3, 3] and told[0]["predicted"] is None and
+   told[1]["predicted"] > 0.1, told)
 status, out, err = c.gang(1, "--learn", "--model", c.all, "--", "true")
 ok("a model and --learn at once", status == 2 and "--learn" in err, (status, err))
 c.free()

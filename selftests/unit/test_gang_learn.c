@@ -11,6 +11,8 @@
 #include "plan/gang/learn.h"
 #include "random.h"
 
+#define HOSTS 8
+
 static bool near(double a, double b)
 {
 	return fabs(a - b) <= 1e-6 * (fabs(a) + fabs(b) + 1);
@@ -70,12 +72,75 @@ static void test_noise(void **state)
 	}
 }
 
+/* What a plan predicts for `count` of `hosts` hosts that are all used so much. */
+static double predict(const struct gang_sample *s, size_t n, enum gang_slowdown slowdown,
+		      uint32_t count, double utilization)
+{
+	double seconds[HOSTS], used[HOSTS];
+	struct gang_problem p = { .n = HOSTS,
+				  .utilization = used,
+				  .kind = GANG_TABLE,
+				  .slowdown = slowdown,
+				  .counts = HOSTS,
+				  .compute = seconds };
+	struct gang_plan plan;
+	double predicted;
+
+	for (int i = 0; i < HOSTS; i++)
+		used[i] = utilization;
+	assert_true(gang_learn_table(s, n, HOSTS, seconds));
+	assert_int_equal(gang_plan(&plan, &p), 0);
+	predicted = plan.times[count - 1];
+	gang_plan_end(&plan);
+	return predicted;
+}
+
+/* The same run again and again, on a number of hosts of which others are known, or not. */
+static void test_again(void **state)
+{
+	static const double used[] = { 0, 0.05, 0.2, 0.5, 0.98, 0.99 };
+	static const double others[][2] = { { 0.8, 0.65 }, { 0.4, 0.4 }, { 9, 4 }, { 0.1, 5 } };
+	enum { KINDS = 2, USED = sizeof(used) / sizeof(used[0]) };
+
+	for (int i = 0; i < KINDS * USED * HOSTS * 4 * 3; i++) {
+		enum gang_slowdown slowdown = i % KINDS ? GANG_PAPER : GANG_FAIR;
+		double utilization = used[i / KINDS % USED], real = 0.5;
+		uint32_t count = i / KINDS / USED % HOSTS + 1;
+		const double *other = others[i / KINDS / USED / HOSTS % 4];
+		size_t n = i / KINDS / USED / HOSTS / 4;
+		struct gang_sample s[3] = { { count % HOSTS + 1, other[0] },
+					    { (count + 3) % HOSTS + 1, other[1] } };
+
+		/* as the file of durations has it: half of the last, half of what was known */
+		s[n].count = count;
+		for (int run = 0; run < 8; run++) {
+			double idle = gang_learn_idle(slowdown, real, utilization);
+
+			s[n].seconds = run ? (s[n].seconds + idle) / 2 : 2 * idle;
+		}
+		assert_true(fabs(predict(s, n + 1, slowdown, count, utilization) / real - 1) < 0.1);
+	}
+}
+
+static void test_table(void **state)
+{
+	struct gang_sample s[] = { { 4, 13 }, { 8, 8 } };
+	double seconds[HOSTS];
+
+	assert_false(gang_learn_table(s, 0, HOSTS, seconds));
+	assert_true(gang_learn_table(s, 1, HOSTS, seconds)); /* one: as long on any number */
+	assert_true(near(seconds[0], 13) && near(seconds[HOSTS - 1], 13));
+	assert_true(gang_learn_table(s, 2, HOSTS, seconds)); /* 40/P + 3 */
+	for (uint32_t p = 1; p <= HOSTS; p++)
+		assert_true(near(seconds[p - 1], 40.0 / p + 3));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact),
-		cmocka_unit_test(test_few),
-		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_exact), cmocka_unit_test(test_few),
+		cmocka_unit_test(test_noise), cmocka_unit_test(test_again),
+		cmocka_unit_test(test_table),
 	};
 
 	return cmocka_run_group_tests_name("gang_learn", tests, NULL, NULL);

@@ -52,7 +52,8 @@ static const struct option_row options[] = {
 	{ "hosts", OPTION_TEXT, offsetof(struct settings, only), "A,B,…",
 	  .help = "use these hosts only" },
 	{ "least", OPTION_COUNT, offsetof(struct settings, least), "N", .count = { 1, 1 << 20 },
-	  .wanted = "a number from 1 is needed", .help = "use at least N hosts (1)" },
+	  .wanted = "a number from 1 is needed",
+	  .help = "use at least N hosts (1); with --learn, for a CMD that does not run on fewer" },
 	{ "most", OPTION_COUNT, offsetof(struct settings, most), "N", .count = { 1, 1 << 20 },
 	  .wanted = "a number from 1 is needed", .help = "use at most N hosts (all)" },
 	{ "slots", OPTION_COUNT, offsetof(struct settings, slots), "N", .count = { 1, 1024 },
@@ -153,17 +154,19 @@ out:
 
 /* ---- the choice ---- */
 
-/* The best prefix within --least and --most. */
-static void take_best(struct gang_run *run, const struct gang_plan *plan)
+/* The best prefix within these and --least and --most; 0: any number. */
+static void take_best(struct gang_run *run, const struct gang_plan *plan, uint32_t least,
+		      uint32_t most)
 {
 	run->predicted = INFINITY;
 	for (uint32_t i = 0; i < plan->nprefixes; i++) {
-		if (plan->counts[i] < settings.least ||
-		    (settings.most && plan->counts[i] > settings.most) ||
-		    !(plan->times[i] < run->predicted))
+		uint32_t count = plan->counts[i];
+
+		if (count < settings.least || (settings.most && count > settings.most) ||
+		    count < least || (most && count > most) || !(plan->times[i] < run->predicted))
 			continue;
 		run->predicted = plan->times[i];
-		run->count = plan->counts[i];
+		run->count = count;
 	}
 	run->predicted += settings.startup;
 	run->alone = plan->alone;
@@ -190,7 +193,10 @@ static int choose(struct gang_run *run, const json_t *document)
 		gang_plan_end(&plan);
 		return fail(EXIT_REFUSED, "the plan is wrong, and not used: %s", why);
 	}
-	take_best(run, &plan);
+	take_best(run, &plan, run->least, run->most);
+	/* so many cannot be had: one that is not known is better than none */
+	if (!run->count)
+		take_best(run, &plan, 0, 0);
 	/* they are the run's now */
 	run->chosen = plan.order;
 	run->counts = plan.counts;
@@ -259,6 +265,12 @@ again:
 
 /* ---- what was ---- */
 
+/* Without a prediction the model only says which number of hosts is tried. */
+static json_t *seconds_json(const struct gang_run *run, double seconds)
+{
+	return isnan(run->predicted) ? json_null() : json_real(seconds);
+}
+
 static json_t *document_of(const struct gang_run *run)
 {
 	json_t *hosts = json_array(), *offered = json_array(), *prefixes = json_array();
@@ -271,13 +283,12 @@ static json_t *document_of(const struct gang_run *run)
 						"utilization", run->offers[i].utilization));
 	for (uint32_t i = 0; i < run->nprefixes; i++)
 		json_array_append_new(prefixes,
-				      json_pack("{s:i, s:f}", "count", (int)run->counts[i],
-						"seconds", run->times[i]));
+				      json_pack("{s:i, s:o}", "count", (int)run->counts[i],
+						"seconds", seconds_json(run, run->times[i])));
 	json_t *document = json_pack(
 		"{s:i, s:o, s:i, s:o, s:f, s:f, s:o, s:o, s:o, s:i, s:b}", "version", 1, "hosts",
-		hosts, "count", (int)run->count, "predicted",
-		isnan(run->predicted) ? json_null() : json_real(run->predicted), "real", run->real,
-		"startup", settings.startup, "threshold",
+		hosts, "count", (int)run->count, "predicted", seconds_json(run, run->predicted),
+		"real", run->real, "startup", settings.startup, "threshold",
 		run->threshold <= 1 ? json_real(run->threshold) : json_null(), "offered", offered,
 		"prefixes", prefixes, "status", run->code, "lost", (int)run->lost);
 
@@ -367,9 +378,12 @@ static int prepare(struct gang_run *run, struct gang_learner *learner, struct ga
 	if (code)
 		return code;
 	if (settings.learn) {
-		*document = gang_learner_model(learner, words, run->slots,
-					       (uint32_t)json_array_size(hosts));
+		*document = gang_learner_model(
+			learner, words, (uint32_t)json_array_size(hosts),
+			&(struct gang_wish){ settings.least, settings.most, settings.slots });
 		settings.model = "--learn";
+		run->least = learner->least;
+		run->most = learner->most;
 		/* what is tried for the first time is not known to be faster than anything */
 		if (learner->tries)
 			settings.min_speedup = 0;
@@ -396,7 +410,7 @@ static int carry_out(struct gang_run *run, struct gang_learner *learner, char **
 		run->predicted = NAN;
 	code = tell(run, json);
 	if (!code && !run->code && settings.learn)
-		gang_learner_put(learner, run);
+		gang_learner_put(learner, run, run->real - settings.startup);
 	return code ? code : run->code;
 }
 

@@ -25,6 +25,7 @@ struct gang_run {
 	uint32_t n;
 	uint32_t *chosen; /**< offers, those with the least utilisation first */
 	uint32_t count;
+	uint32_t least, most; /**< hosts for which the model is good; 0: any number */
 	double threshold; /**< above 1: every host was asked */
 	double predicted, real; /**< seconds, both with `startup` */
 	double alone;

@@ -109,3 +109,22 @@ bool gang_learn(const struct gang_sample *s, size_t n, struct gang_curve *out)
 	}
 	return least < INFINITY;
 }
+
+bool gang_learn_table(const struct gang_sample *s, size_t n, uint32_t hosts, double *seconds)
+{
+	struct gang_curve curve = { .fixed = n ? s[0].seconds : 0 };
+
+	if (!n || (n > 1 && !gang_learn(s, n, &curve)))
+		return false;
+	for (uint32_t p = 1; p <= hosts; p++)
+		seconds[p - 1] = gang_curve_at(&curve, p);
+	for (size_t i = 0; i < n; i++)
+		if (s[i].count <= hosts)
+			seconds[s[i].count - 1] = s[i].seconds;
+	return true;
+}
+
+double gang_learn_idle(enum gang_slowdown slowdown, double real, double utilization)
+{
+	return real / gang_slow(slowdown, utilization);
+}
