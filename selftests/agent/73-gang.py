@@ -40,7 +40,7 @@ status, out, err = c.gang(3, "--model", c.all, "--hosts", "n1,n6", "--least", "2
 order = re.match(r"2 2 (n\d),(n\d)\n", out)
 a, b = order.groups() if order else ("", "")
 ok("hostfiles for Open MPI, MPICH and Slurm, and a rankfile; the command's exit status", status == 7 and {a, b} == {"n1", "n6"} and
-   out.split("\n", 1)[1] == f"{a} slots=1\n{b} slots=1\nrank 0={a} slot=0\nrank 1={b} slot=0\n{a}:1\n{b}:1\n{a}\n{b}\n", (status, out, err))
+   out.split("\n", 1)[1] == f"{a} slots=1\n{b} slots=1\nrank 0={a} slot=S*\nrank 1={b} slot=S*\n{a}:1\n{b}:1\n{a}\n{b}\n", (status, out, err))
 status, out, err = c.gang(3, "--model", c.all, "--least", "2", "--most", "2", "--slots", "3", "--", "sh", "-c", "cat $HYDRA_HOST_FILE; wc -l <$SLURM_HOSTFILE")
 ok("--most, and several parts on each", status == 0 and re.fullmatch(r"n\d:3\nn\d:3\n6\n", out), (status, out, err))
 status, out, err = c.gang(3, "--model", c.all, "--", "/nonexistent")

@@ -6,12 +6,21 @@ time for it than in the order of the hosts, as the costs said. Two switches, wit
 import json, os, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok
-from placed import RANKS, Placed, dice, graph, stencil
+from placed import EHCTL, RANKS, Placed, dice, graph, stencil
+from wait import WAIT
 
 LATE, STEPS, WORK, BYTES = 60, 10, 1000, 1024
 by = dice()
 placed = Placed(LATE)
 c = placed.c
+# more ranks on a host than it has processors
+many = os.cpu_count() + 1
+with open(f"{c.work}/many", "w") as f:
+    json.dump({"version": 1, "ranks": [{"work": 1}] * many, "messages": []}, f)
+status, out, err = c.run(EHCTL, "gang", "--assign", f"{c.work}/many", "--slots", str(many), "--wait", str(WAIT), "--",
+                         "mpirun.openmpi", "sh", "-c", "echo rank $OMPI_COMM_WORLD_RANK")
+ok("more slots than processors: each rank runs", status == 0 and sorted(out.split("\n")[:-1]) == sorted(f"rank {r}" for r in range(many)),
+   (status, out, err))
 for name, make in ("stencil", stencil), ("graph", graph):
     edges = make(by)
     got, told = placed.both(name, edges, STEPS, WORK, BYTES, times=5)

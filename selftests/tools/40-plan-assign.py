@@ -155,6 +155,8 @@ r = assign(write(HOSTS), "--algorithm", "paper", "--format", "rankfile")
 ok("a rankfile", r.stdout.decode().splitlines() == [
     "rank 0=node0 slot=0", "rank 1=node1 slot=0", "rank 2=node2 slot=0", "rank 3=node3 slot=0", "rank 4=node3 slot=1",
     "rank 5=node2 slot=1", "rank 6=node1 slot=1", "rank 7=node2 slot=0"], r)
+r = assign(write({**HOSTS, "processors": [{"id": "a"}]}), "--format", "rankfile")
+ok("no processor is named that may not be there", r.stdout.decode().splitlines() == [f"rank {i}=a slot=S*" for i in range(8)], r)
 r = assign(write(HOSTS), "--algorithm", "paper", "--format", "hostfile")
 ok("a hostfile", r.stdout.decode().splitlines() == ["node0 slots=1", "node1 slots=2", "node2 slots=3",
                                                     "node3 slots=2"], r)

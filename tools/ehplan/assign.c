@@ -311,11 +311,14 @@ static int print_hosts(const struct plan_call *call, const struct assign_problem
 			printf("%s slots=%u\n", assign_processor(p, k, id),
 			       first[k + 1] - first[k]);
 	for (uint32_t u = 0; u < p->tasks && !code && ranks; u++) {
-		uint32_t k = plan->at[u], slot = taken[k]++;
+		uint32_t k = plan->at[u];
 
+		printf("rank %u=%s slot=", u, assign_processor(p, k, id));
+		/* Open MPI starts nothing if there is no such processor: any, if nobody knows */
 		if (p->cores && p->cores[k])
-			slot %= p->cores[k];
-		printf("rank %u=%s slot=%u\n", u, assign_processor(p, k, id), slot);
+			printf("%u\n", taken[k]++ % p->cores[k]);
+		else
+			printf("S*\n");
 	}
 	free(taken);
 	return code;

@@ -41,7 +41,10 @@ static void path_of(const struct gang_run *run, int file, char out[PATH_SIZE])
 	snprintf(out, PATH_SIZE, "/proc/%d/fd/%d", (int)getpid(), fileno(run->files[file]));
 }
 
-/* Open MPI: how many ranks a host has, and on which slot of which host each is. */
+/*
+ * Open MPI: how many ranks a host has, and on which host each is. A rankfile must also say on which
+ * processors, which here are all: the host may have fewer than slots, or another gang.
+ */
 static int write_open_mpi(const struct gang_run *run, FILE *hosts, FILE *ranks)
 {
 	uint32_t *taken = calloc(run->count, sizeof(*taken));
@@ -51,7 +54,8 @@ static int write_open_mpi(const struct gang_run *run, FILE *hosts, FILE *ranks)
 	for (uint32_t rank = 0; rank < ranks_of(run); rank++) {
 		uint32_t i = place_of(run, rank);
 
-		fprintf(ranks, "rank %u=%s slot=%u\n", rank, host_of(run, i), taken[i]++);
+		fprintf(ranks, "rank %u=%s slot=S*\n", rank, host_of(run, i));
+		taken[i]++;
 	}
 	for (uint32_t i = 0; i < run->count; i++)
 		if (taken[i])
