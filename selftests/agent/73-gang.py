@@ -131,6 +131,15 @@ for name, sig in ("interrupted", signal.SIGINT), ("ended", signal.SIGTERM), ("di
     ok(f"{name}: ehctl says so", p.returncode == 128 + sig and "interrupted" in err, (p.returncode, err))
     ok(f"{name}: nothing of the job is left", until(lambda: not c.parts()), c.parts())
     c.free(f"{name}: no lease is left")
+script = ["--model", c.all, "--least", "3", "--wait", str(WAIT), "--", "sh", "-c"]
+p = c.begin(3, *script, f"sh -c '{c.held('script')}'; :")
+ok("a script that starts another", until(lambda: c.lines("script") == 1 or p.poll() is not None, LONG) and p.poll() is None)
+p.send_signal(signal.SIGTERM)
+out, err = p.communicate(timeout=LONG)
+ok("both have ended before ehctl", p.returncode == 128 + signal.SIGTERM and not c.parts(), (p.returncode, err, c.parts()))
+status, out, err = c.gang(3, *script, f"setsid sh -c '{c.held('behind')}' >&- 2>&- & while [ ! -e {c.top}/behind ]; do sleep 0.1; done; exit 5")
+ok("and what a command leaves behind", status == 5 and not c.parts(), (status, err, c.parts()))
+c.free("and its hosts are free")
 ok("and no file of any of them", not os.listdir(c.tmp), os.listdir(c.tmp))
 
 ok("no report of a sanitizer", not c.reports(), c.reports())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The launcher runs as a child, in the foreground as without ehctl, and does not outlive it. */
+/* The launcher runs as a child, in the foreground as without ehctl, and does not outlive it; nor does what
+ * it has started here. */
 #include "gang_run.h"
 
 #include <errno.h>
@@ -17,6 +18,8 @@
 #include "tools/common/common.h"
 
 #define GRACE_S 10 /* for a launcher to end its job, then it is killed */
+#define SETTLE_S 1 /* for what it leaves to end by itself */
+#define LEFT_MOST 64 /* processes that are ended at a time */
 
 static void become(char **argv, pid_t parent, bool json)
 {
@@ -57,17 +60,19 @@ static void take_signals(struct gang_run *run, struct ending *e, pid_t pid)
 	}
 }
 
-/* Until the child ends. Its status. */
+/* Until the child ends. Its status. Those whose parent has ended are this process's, and end, too. */
 static int wait_for(struct gang_run *run, struct ending *e, pid_t pid)
 {
+	pid_t got;
 	int status;
 
 	for (;;) {
 		struct pollfd p[] = { { run->signals, POLLIN, 0 },
 				      { run->lost ? -1 : run->agent, POLLIN, 0 } };
 
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return status;
+		while ((got = waitpid(-1, &status, WNOHANG)) > 0)
+			if (got == pid)
+				return status;
 		poll(p, 2, 1000);
 		take_signals(run, e, pid);
 		if (p[1].fd >= 0 && p[1].revents) {
@@ -77,6 +82,65 @@ static int wait_for(struct gang_run *run, struct ending *e, pid_t pid)
 		if (e->kill_at > 0 && progress_seconds(CLOCK_MONOTONIC) > e->kill_at)
 			kill(pid, SIGKILL);
 	}
+}
+
+/* ---- what the child leaves ---- */
+
+/* The children of this process, which has one thread. How many. */
+static int list_left(pid_t *out)
+{
+	FILE *f = fopen("/proc/thread-self/children", "re");
+	int n = 0;
+
+	while (f && n < LEFT_MOST && fscanf(f, "%d", &out[n]) == 1)
+		n++;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Whether it has ended, at that time. */
+static bool has_ended(pid_t pid, int signals, double until)
+{
+	struct pollfd p = { signals, POLLIN, 0 };
+	struct signalfd_siginfo info;
+
+	while (!waitpid(pid, NULL, WNOHANG)) {
+		double rest = until - progress_seconds(CLOCK_MONOTONIC);
+
+		if (rest < 0)
+			return false;
+		poll(&p, 1, (int)(rest * 1000) + 1);
+		while (read(signals, &info, sizeof(info)) == sizeof(info))
+			;
+	}
+	return true;
+}
+
+/* Its hosts will be free. Each that ends leaves its own children. `told`: it is no time to wait. */
+static void end_left(int signals, bool told)
+{
+	static const struct {
+		int signal, seconds;
+	} steps[] = { { 0, SETTLE_S }, { SIGTERM, GRACE_S }, { SIGKILL, GRACE_S } };
+	pid_t left[LEFT_MOST];
+
+	for (size_t i = told; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		double until = progress_seconds(CLOCK_MONOTONIC) + steps[i].seconds;
+		bool in_time = true;
+
+		while (in_time) {
+			int n = list_left(left);
+
+			if (!n)
+				return;
+			for (int k = 0; k < n; k++)
+				kill(left[k], steps[i].signal);
+			for (int k = 0; k < n; k++)
+				in_time &= has_ended(left[k], signals, until);
+		}
+	}
+	fail(0, "process %d of the job cannot be ended, and its hosts are free: end it", left[0]);
 }
 
 int gang_job_run(struct gang_run *run, char **words, bool json)
@@ -91,6 +155,7 @@ int gang_job_run(struct gang_run *run, char **words, bool json)
 		return fail(EXIT_REFUSED, "no memory for the command");
 	fflush(NULL);
 	began = progress_seconds(CLOCK_MONOTONIC);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pid = fork();
 	if (!pid)
 		become(argv, self, json);
@@ -101,6 +166,7 @@ int gang_job_run(struct gang_run *run, char **words, bool json)
 	status = wait_for(run, &ending, pid);
 	run->real = progress_seconds(CLOCK_MONOTONIC) - began;
 	run->code = remote_code(status);
+	end_left(run->signals, ending.kill_at > 0);
 	status = 0;
 	if (ending.signal)
 		status = fail(128 + ending.signal, "interrupted");
