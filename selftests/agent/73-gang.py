@@ -65,7 +65,9 @@ for words, what in (["--model", c.all], "a command"), (["--", "true"], "--model"
     status, out, err = c.gang(1, *words)
     ok(f"wrong usage: {' '.join(words[:1] + words[2:])}", status == 2 and out == "" and what in err, (status, out, err))
 status, out, err = c.gang(1, "--model", c.three, "--slowdown", "fair", "--least", "9", "--wait", "0", "--", "true")
-ok("more hosts than there are", status == 1 and "hosts are free" in err, (status, err))
+ok("more hosts than there are", status == 1 and "7 hosts are free, and 9 are needed" in err, (status, err))
+status, out, err = c.gang(1, "--model", c.all, "--hosts", "n1,nix", "--", "true")
+ok("a host that nobody knows", status == 2 and "no host of the cluster is named nix" in err, (status, err))
 c.free()
 
 # ---- learned from earlier runs ----
@@ -102,6 +104,11 @@ if not ok("two gangs at the same time", both and first.poll() is None and second
     done()      # what follows needs them
 status, out, err = c.gang(2, "--model", c.three, "--slowdown", "fair", "--least", "2", "--wait", "0", "--", "true")
 ok("a third finds one host, which is too few", status == 1 and "1 hosts are free" in err, (status, err))
+waiter = c.begin(2, "--model", c.all, "--least", "7", "--wait", str(LONG), "--", "true")
+ok("one that waits asks again", until(lambda: any(offered for _, offered in c.leases().values())), c.leases())
+waiter.send_signal(signal.SIGTERM)
+err = waiter.communicate(timeout=LONG)[1]
+ok("a signal ends one that waits, as it ends any program", waiter.returncode == 128 + signal.SIGTERM and "interrupted" in err, (waiter.returncode, err))
 third = c.begin(2, "--model", c.three, "--slowdown", "fair", "--least", "2", "--wait", str(LONG), "--", "true")
 shown = json.loads(subprocess.run(c.words(1, EHCTL, "status", "--json"), capture_output=True, text=True, timeout=WAIT).stdout)
 ok("status --json shows who occupies a node", until(lambda: sum(bool(n.get("gangs")) for n in json.loads(subprocess.run(
@@ -112,6 +119,17 @@ hosts = [set(json.loads(out)["hosts"]) if out else set() for out, err in outs]
 ok("no host was in both", first.returncode == second.returncode == 0 and len(hosts[0]) == len(hosts[1]) == 3 and not hosts[0] & hosts[1], outs)
 out, err = third.communicate(timeout=LONG)
 ok("who waits gets hosts when they are free", third.returncode == 0, err)
+c.free()
+
+# ---- more requests at once than an agent has room for ----
+
+agent = c.agents[6]
+agent.send_signal(signal.SIGSTOP)       # those that it is asked by wait for it
+many = [c.begin(0, "--model", c.all, "--most", "1", "--wait", str(LONG), "--", "true") for _ in range(6)]
+early = until(lambda: any(p.poll() is not None for p in many), 1)
+agent.send_signal(signal.SIGCONT)
+outs = [(p.communicate(timeout=LONG)[1], p.returncode) for p in many]
+ok("those that are too many wait for their turn", not early and all(code == 0 for _, code in outs), (early, outs))
 c.free()
 
 # ---- ends that nobody planned ----

@@ -92,6 +92,8 @@ for words, what in (("--assign", path, "--learn"), "one of"), (("--assign", "/no
         (("--assign", path, "--least", "9"), "8 hosts"), (("--assign", path, "--min-speedup", "2"), "--min-speedup"):
     status, out, err = c.gang(4, *words, "--", "true")
     ok(f"wrong usage: {' '.join(words[2:]) or 'no such file'}", status == 2 and what in err, (status, err))
+status, out, err = c.gang(4, "--assign", path, *NEAR, "--slots", "2", "--wait", "0", "--", "true")
+ok("too few hosts for the ranks", status == 1 and "2 hosts are free, and the 8 ranks" in err and "need 4 with 2 slots" in err, (status, err))
 status, out, err = c.gang(4, "--model", c.all, "--profile", os.path.join(c.top, "none"), "--wait", str(WAIT), "--", "true")
 ok("a job that writes no profile", status == 1 and "was not written" in err, (status, err))
 status, out, err = c.gang(4, "--model", c.all, "--profile", os.path.join(c.top, "same"), "--wait", str(WAIT), "--", "sh", "-c",

@@ -102,7 +102,7 @@ int client_send(int fd, json_t *request)
 }
 
 /* {"error":{"what","why","usage"}}: printed as an error of ehctl, with the exit code it stands for. */
-static bool is_error(const json_t *reply, int *code)
+bool client_refused(const json_t *reply, int *code)
 {
 	const json_t *error = json_object_get(reply, "error");
 	const char *what, *why;
@@ -122,7 +122,7 @@ static bool is_error(const json_t *reply, int *code)
 	return true;
 }
 
-json_t *client_receive(int fd, int *code, bool *end)
+json_t *client_hear(int fd, int *code, bool *end)
 {
 	uint8_t header[FRAME_HEADER];
 	enum frame_type type;
@@ -164,15 +164,22 @@ json_t *client_receive(int fd, int *code, bool *end)
 		fail(0, "the reply of the agent is not a JSON object");
 		json_decref(reply);
 		reply = NULL;
-	} else if (is_error(reply, code)) {
-		json_decref(reply);
-		reply = NULL;
 	} else {
 		*code = EXIT_DONE;
 	}
 free_text:
 	free(text);
 	return reply;
+}
+
+json_t *client_receive(int fd, int *code, bool *end)
+{
+	json_t *reply = client_hear(fd, code, end);
+
+	if (!client_refused(reply, code))
+		return reply;
+	json_decref(reply);
+	return NULL;
 }
 
 json_t *client_ask(json_t *request, int *code)

@@ -13,6 +13,9 @@ int client_send(int fd, json_t *request);
 /** The next document. NULL after a message; if `end` is given, also NULL at the end, with *end set.
  *  An error reply is printed, and *code is the exit code it stands for. */
 json_t *client_receive(int fd, int *code, bool *end);
+/** The same, but an error reply is returned: client_refused() prints it, and sets *code. */
+json_t *client_hear(int fd, int *code, bool *end);
+bool client_refused(const json_t *reply, int *code);
 /** One request (taken over), one reply. NULL after a message, with *code set. */
 json_t *client_ask(json_t *request, int *code);
 /** The same for a command that also prints text: with `json` the reply is printed here, and NULL is

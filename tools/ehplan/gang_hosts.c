@@ -50,9 +50,15 @@ int gang_hosts_ask(struct gang_run *run, const char *only)
 	if (run->agent < 0 || client_send(run->agent, json_pack("{s:s, s:f}", "command", "gang",
 								"threshold", run->threshold)))
 		return EXIT_REFUSED;
-	reply = client_receive(run->agent, &code, NULL);
+	reply = client_hear(run->agent, &code, NULL);
 	if (!reply)
-		return code ? code : EXIT_REFUSED;
+		return code;
+	if (json_object_get(reply, "error")) {
+		run->refusal = reply;
+		close(run->agent);
+		run->agent = -1;
+		return 0;
+	}
 	code = take_offers(run, json_object_get(reply, "hosts"), only);
 	json_decref(reply);
 	return code;
@@ -122,6 +128,8 @@ void gang_hosts_forget(struct gang_run *run)
 	if (run->agent >= 0)
 		close(run->agent);
 	run->agent = -1;
+	json_decref(run->refusal);
+	run->refusal = NULL;
 	for (uint32_t i = 0; i < run->n; i++) {
 		free(run->offers[i].host);
 		free(run->offers[i].node);

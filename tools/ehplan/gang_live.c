@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cluster.h"
 #include "ehplan.h"
 #include "gang_learn.h"
 #include "gang_place.h"
@@ -109,23 +110,15 @@ static json_t *host_json(const char *name, double utilization)
 /* All hosts that are up, as if they were idle. 0 or an exit code after a message. */
 static int idle_hosts(json_t **hosts)
 {
-	json_t *status, *node;
-	int code = 0;
-	size_t i;
+	struct cluster cluster;
+	int code = cluster_open(&cluster, &(struct cluster_wish){ .only = settings.only });
 
-	*hosts = json_array();
-	status = client_ask(json_pack("{s:s}", "command", "status"), &code);
-	json_array_foreach(json_object_get(status, "nodes"), i, node) {
-		const char *name = json_string_value(json_object_get(node, "code"));
-
-		if (name && json_is_number(json_object_get(node, "load")))
-			json_array_append_new(*hosts, host_json(name, 0));
-	}
-	json_decref(status);
-	if (status && json_array_size(*hosts))
-		return 0;
-	json_decref(*hosts);
-	return code ? code : fail(EXIT_REFUSED, "no host is up: see `ehctl status`");
+	*hosts = code ? NULL : json_array();
+	for (uint32_t i = 0; i < cluster.n && !code; i++)
+		if (cluster.hosts[i].up)
+			json_array_append_new(*hosts, host_json(cluster.hosts[i].name, 0));
+	cluster_close(&cluster);
+	return code;
 }
 
 /* Largest utilisation with which the whole cluster is as fast as --min-speedup asks. */
@@ -223,25 +216,40 @@ static void drop_choice(struct gang_run *run)
 	gang_hosts_forget(run);
 }
 
-static int nothing_found(const struct gang_run *run)
+/* `ranks`: of the profile. */
+static int nothing_found(const struct gang_run *run, uint32_t ranks)
 {
+	int code;
+
+	if (run->refusal && client_refused(run->refusal, &code))
+		return code;
 	if (run->count && !fast_enough(run))
 		return fail(
 			EXIT_REFUSED,
 			"no set of the %u hosts that are free is %g times as fast as one idle host",
 			run->n, settings.min_speedup);
-	return fail(EXIT_REFUSED, "%u hosts are free%s, and the model has no time for %s", run->n,
-		    run->threshold < 1 ? " and below the threshold" : "",
-		    run->n < settings.least ? "so few, or --least asks for more"
-					    : "any number of them that is allowed");
+	if (settings.assign)
+		return fail(
+			EXIT_REFUSED,
+			"%u hosts are free, and the %u ranks of %s need %llu with %u slots each",
+			run->n, ranks, settings.assign, (unsigned long long)settings.least,
+			run->slots);
+	if (run->n < settings.least)
+		return fail(EXIT_REFUSED, "%u hosts are free%s, and %llu are needed (--least)",
+			    run->n, run->threshold < 1 ? " and below the threshold" : "",
+			    (unsigned long long)settings.least);
+	return fail(EXIT_REFUSED,
+		    "%u hosts are free%s, and the model has no time for any number of them that is "
+		    "allowed",
+		    run->n, run->threshold < 1 ? " and below the threshold" : "");
 }
 
 /* Another gang may have them for a moment only. 0 or an exit code. */
-static int find_hosts(struct gang_run *run, const json_t *document)
+static int find_hosts(struct gang_run *run, const json_t *document, uint32_t ranks)
 {
 	double until = progress_seconds(CLOCK_MONOTONIC) + settings.wait;
 	struct pollfd p = { run->signals, POLLIN, 0 };
-	int code;
+	int code, ended;
 
 	for (;;) {
 		code = gang_hosts_ask(run, settings.only);
@@ -252,14 +260,15 @@ static int find_hosts(struct gang_run *run, const json_t *document)
 		else if (!code && progress_seconds(CLOCK_MONOTONIC) < until)
 			goto again;
 		else if (!code)
-			code = nothing_found(run);
+			code = nothing_found(run, ranks);
 		return code;
 again:
 		gang_hosts_release(run);
 		drop_choice(run);
-		/* SIGCHLD does not come: there is no child yet */
-		if (poll(&p, 1, AGAIN_MS) > 0)
-			return fail(128 + SIGINT, "interrupted");
+		poll(&p, 1, AGAIN_MS);
+		ended = remote_take_signal(run->signals);
+		if (ended)
+			return fail(128 + ended, "interrupted");
 	}
 }
 
@@ -437,7 +446,7 @@ static int run_gang(void *ctx, char **rest, bool json)
 	if (!code)
 		code = (run.signals = remote_signals(SFD_NONBLOCK)) < 0 ? EXIT_REFUSED : 0;
 	if (!code)
-		code = find_hosts(&run, document);
+		code = find_hosts(&run, document, place.profile.ranks);
 	if (!code && settings.assign)
 		code = gang_place_make(&run, &place);
 	if (!code)

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include "plan/gang/gang.h"
 
 /** A host that offered itself, by its utilisation. */
@@ -32,6 +34,7 @@ struct gang_run {
 	uint32_t slots; /**< parts of the job on each host */
 	uint32_t nprefixes, *counts;
 	double *times;
+	json_t *refusal; /**< what the agent said instead of offers, or NULL */
 	int agent; /**< the connection that keeps the hosts; -1: none */
 	int signals; /**< signalfd */
 	/** where each rank runs; NULL: in the order of the hosts */
@@ -44,7 +47,8 @@ struct gang_run {
 /* ---- gang_hosts.c: with the agent ---- */
 
 /** Asks for hosts below run->threshold, only those of the list (with commas) if it is not NULL. Fills
- *  in offers; 0 of them is not an error. 0 or an exit code after a message. */
+ *  in offers; 0 of them is not an error, nor is it that the agent refuses for now: then there are none,
+ *  and run->refusal has why. 0 or an exit code after a message. */
 int gang_hosts_ask(struct gang_run *run, const char *only);
 /** Occupies the chosen ones. 0 or an exit code after a message. */
 int gang_hosts_occupy(struct gang_run *run);

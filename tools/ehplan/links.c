@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,17 +110,6 @@ static void take_bytes(struct row *row, uint32_t a, uint32_t n, struct assign_li
 	row->fd = -1;
 }
 
-/* The signal that ends this program, if one is there; 0: none. */
-static int take_signal(int signals)
-{
-	struct signalfd_siginfo info;
-
-	while (read(signals, &info, sizeof(info)) == sizeof(info))
-		if (info.ssi_signo != SIGCHLD)
-			return (int)info.ssi_signo;
-	return 0;
-}
-
 /* Until all rows are read, a signal comes, or nobody says anything for long. The signal or 0. */
 static int read_rows(struct row *rows, uint32_t n, int signals, struct assign_link *links)
 {
@@ -141,7 +129,7 @@ static int read_rows(struct row *rows, uint32_t n, int signals, struct assign_li
 		if (!open || poll(p, n + 1, PATIENCE_S * 1000) <= 0)
 			break;
 		if (p[n].revents)
-			ended = take_signal(signals);
+			ended = remote_take_signal(signals);
 		for (uint32_t a = 0; a < n; a++)
 			if (p[a].revents)
 				take_bytes(&rows[a], a, n, links);

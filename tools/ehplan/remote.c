@@ -69,6 +69,16 @@ int remote_signals(int flags)
 	return fd < 0 ? fail(-1, "signalfd: %s", strerror(errno)) : fd;
 }
 
+int remote_take_signal(int signals)
+{
+	struct signalfd_siginfo info;
+
+	while (read(signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			return (int)info.ssi_signo;
+	return 0;
+}
+
 int remote_place(int fd, int to)
 {
 	int null = -1, err = 0;

@@ -24,6 +24,8 @@ void remote_default_signals(void);
 /** Blocks SIGCHLD and the signals that end a program; a signalfd with `flags` for them, or -1 after a
  *  message. */
 int remote_signals(int flags);
+/** The first signal but SIGCHLD that is there, with SFD_NONBLOCK; 0: none. */
+int remote_take_signal(int signals);
 /** Puts a descriptor at `to`; -1: /dev/null. 0 or -errno. */
 int remote_place(int fd, int to);
 /** The exit code that a shell has for a status of wait(). */
