@@ -60,6 +60,9 @@ $(O)/selftests/unit/test_named: $(O)/helpers/end/names.o
 # What waits for input.
 $(O)/selftests/unit/test_input: $(addprefix $(O)/helpers/ehguest/,input.o input_call.o walk.o)
 
+# What the links between hosts cost.
+$(O)/selftests/unit/test_links: $(O)/tools/ehplan/links.o
+
 # Which process an end takes for the agent.
 $(O)/selftests/unit/test_hop: WRAP = $(O)/libeh.a
 $(O)/selftests/unit/test_hop: $(addprefix $(O)/helpers/end/,hop.o spare.o)

@@ -19,6 +19,7 @@
 
 #define LINE_MOST 64u
 #define PATIENCE_S 60 /* without a line from any host */
+#define EACH_S 10 /* more for all, for each that the first host probes */
 #define SECONDS_MOST 1e4
 #define PER_BYTE_MOST 1.0
 
@@ -110,11 +111,14 @@ static void take_bytes(struct row *row, uint32_t a, uint32_t n, struct assign_li
 	row->fd = -1;
 }
 
-/* Until all rows are read, a signal comes, or nobody says anything for long. The signal or 0. */
+/* Until all rows are read, a signal comes, or it takes too long, whatever a host says meanwhile. The signal
+ * or 0. */
 static int read_rows(struct row *rows, uint32_t n, int signals, struct assign_link *links)
 {
 	struct pollfd *p = calloc((size_t)n + 1, sizeof(*p));
-	uint32_t open = 1, done;
+	double now = progress_seconds(CLOCK_MONOTONIC), said = now;
+	double end = now + PATIENCE_S + (double)EACH_S * n;
+	uint32_t open = 1, done, before = 0;
 	int ended = 0;
 
 	while (p && open && !ended) {
@@ -126,8 +130,14 @@ static int read_rows(struct row *rows, uint32_t n, int signals, struct assign_li
 			done += rows[a].lines;
 		}
 		progress_show("probing links", done, n * (n - 1) / 2);
-		if (!open || poll(p, n + 1, PATIENCE_S * 1000) <= 0)
+		now = progress_seconds(CLOCK_MONOTONIC);
+		if (done > before)
+			said = now;
+		before = done;
+		if (!open || now > fmin(said + PATIENCE_S, end))
 			break;
+		if (poll(p, n + 1, (int)(fmin(said + PATIENCE_S, end) - now) * 1000 + 1000) <= 0)
+			continue;
 		if (p[n].revents)
 			ended = remote_take_signal(signals);
 		for (uint32_t a = 0; a < n; a++)
@@ -142,10 +152,11 @@ static int read_rows(struct row *rows, uint32_t n, int signals, struct assign_li
 static void end_rows(struct row *rows, uint32_t n)
 {
 	for (uint32_t a = 0; a < n; a++) {
-		if (rows[a].fd >= 0) {
+		if (rows[a].fd >= 0)
 			close(rows[a].fd);
+		/* all was said; whether the host lets it end is up to the host */
+		if (rows[a].pid)
 			kill(-rows[a].pid, SIGKILL);
-		}
 		while (rows[a].pid && waitpid(rows[a].pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
