@@ -9,6 +9,7 @@
 
 #include "build.h"
 #include "ehplan.h"
+#include "remote.h"
 
 /* The whole output, with a null byte behind it, or NULL. */
 static char *read_end(int fd, size_t *length)
@@ -47,6 +48,7 @@ char *build_ask(const struct build *b, char *const *argv, int *status, size_t *l
 	}
 	pid = fork();
 	if (!pid) {
+		remote_default_signals();
 		/* what it complains of it says again when it runs */
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "live.h"
 
+#include <signal.h>
 #include <string.h>
 
 static const struct live_command *const commands[] = { &dag_live, &divide_live, &gang_live };
@@ -25,6 +26,8 @@ static int run_command(const struct live_command *c, int argc, char **argv)
 
 int live_main(int argc, char **argv)
 {
+	/* whoever reads the messages may be gone; what is started has it as usual */
+	signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[0], commands[i]->name))
 			return command_finish(run_command(commands[i], argc, argv));
