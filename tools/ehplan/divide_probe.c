@@ -11,6 +11,7 @@
 #define LONG_STARTS 4 /* and it takes so many times what starting it does */
 #define LONG_PART 10 /* but is not a larger fraction of the load, with those of all others */
 #define PLACES_PART 5 /* this fraction of the load is at other places */
+#define START_LEAST 1e-6 /* seconds: a probe may say that there is none */
 #define PLACES_TIME 0.06 /* starting commands there may take this part of the time of all */
 
 /* ---- what is known ---- */
@@ -229,8 +230,9 @@ static bool overlap(const struct divide_units *place, uint64_t at, uint64_t coun
 static int probe_others(struct divide_run *run)
 {
 	double speed = speed_of(run), size = (double)run->size;
-	uint64_t turns = (uint64_t)(size / speed * PLACES_TIME / mean_start(run));
-	uint64_t n = turns < DIVIDE_PLACES_MOST ? turns * run->nworkers : DIVIDE_PLACES_MOST;
+	double starts = size / speed * PLACES_TIME / fmax(mean_start(run), START_LEAST);
+	uint64_t turns = (uint64_t)fmin(starts, DIVIDE_PLACES_MOST);
+	uint64_t n = turns * run->nworkers;
 	int code = 0;
 
 	n = n < DIVIDE_PLACES_MOST ? n : DIVIDE_PLACES_MOST;

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,14 +16,15 @@
 #define PINGS 5
 #define VOLUME ((size_t)256 << 10)
 #define PATIENCE_MS 10000 /* a host that says nothing for this long is not usable */
+#define MOST 60 /* seconds of one probe */
 
 static double now(void)
 {
 	return progress_seconds(CLOCK_MONOTONIC);
 }
 
-/* Sends this many bytes through the command, and reads them back. 0 or -errno. */
-static int echo(int in, int out, size_t length)
+/* Sends this many bytes through the command, and reads them back by then. 0 or -errno. */
+static int echo(int in, int out, size_t length, double until)
 {
 	static char buffer[16 << 10];
 	size_t sent = 0, got = 0;
@@ -37,8 +37,8 @@ static int echo(int in, int out, size_t length)
 
 		if (ready < 0 && errno == EINTR)
 			continue;
-		if (ready <= 0)
-			return ready ? -errno : -ETIMEDOUT;
+		if (ready <= 0 || now() > until)
+			return ready < 0 ? -errno : -ETIMEDOUT;
 		if (p[1].revents) {
 			n = write(in, buffer, piece);
 			if (n < 0 && errno != EAGAIN)
@@ -57,20 +57,20 @@ static int echo(int in, int out, size_t length)
 
 static int measure(struct cluster_host *host, int in, int out, double began)
 {
-	double least = INFINITY, at;
-	int err = echo(in, out, 1);
+	double least = INFINITY, until = began + MOST, at;
+	int err = echo(in, out, 1, until);
 
 	host->startup = now() - began;
 	for (int i = 0; i < PINGS && !err; i++) {
 		at = now();
-		err = echo(in, out, 1);
+		err = echo(in, out, 1, until);
 		least = fmin(least, now() - at);
 	}
 	if (err)
 		return err;
 	host->round_trip = least;
 	at = now();
-	err = echo(in, out, VOLUME);
+	err = echo(in, out, VOLUME, until);
 	host->rate = (double)VOLUME / fmax(now() - at - least, 1e-6);
 	return err;
 }
@@ -79,7 +79,7 @@ int probe_host(struct cluster_host *host, const char *view)
 {
 	char *const argv[] = { (char *)"cat", NULL };
 	double began = now(), closed;
-	int in[2], out[2], err, status = 0;
+	int in[2], out[2], err, status;
 	pid_t pid;
 
 	if (pipe2(in, O_CLOEXEC))
@@ -100,11 +100,11 @@ int probe_host(struct cluster_host *host, const char *view)
 	if (pid < 0)
 		return err;
 	closed = now();
-	if (err)
-		kill(-pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	host->startup += now() - closed - host->round_trip;
+	status = remote_end(pid, err ? 0 : PATIENCE_MS);
+	if (!err && now() - closed >= PATIENCE_MS / 1000.0)
+		err = -ETIMEDOUT;
+	/* the pings may have been slower than the first byte */
+	host->startup = fmax(0, host->startup + now() - closed - host->round_trip);
 	return err ? err : remote_code(status);
 
 close_in:
@@ -116,7 +116,6 @@ close_in:
 int probe_cluster(struct cluster *c, const char *view)
 {
 	uint32_t usable = 0;
-	void (*old)(int) = signal(SIGPIPE, SIG_IGN);
 
 	for (uint32_t i = 0; i < c->n; i++) {
 		struct cluster_host *host = &c->hosts[i];
@@ -145,6 +144,5 @@ int probe_cluster(struct cluster *c, const char *view)
 		usable++;
 	}
 	progress_show("probing hosts", 1, 1);
-	signal(SIGPIPE, old);
 	return usable ? 0 : fail(EXIT_REFUSED, "no host can run a command");
 }

@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,6 +103,7 @@ struct start {
 	const char *view;
 	char *const *argv;
 	const struct remote_files *files;
+	pid_t parent;
 };
 
 static int start(void *ctx)
@@ -108,6 +112,9 @@ static int start(void *ctx)
 
 	setsid();
 	remote_default_signals();
+	/* it does not outlive its starter, whatever ends that one */
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != s->parent)
+		return EXIT_REFUSED;
 	if (remote_place(s->files->in, STDIN_FILENO) ||
 	    remote_place(s->files->out, STDOUT_FILENO) ||
 	    remote_place(s->files->err, STDERR_FILENO))
@@ -119,13 +126,27 @@ pid_t remote_start(const struct cluster_host *host, const char *view, char *cons
 		   const struct remote_files *files)
 {
 	static char stack[64 << 10] __attribute__((aligned(16)));
-	struct start s = { host, view, argv, files };
+	struct start s = { host, view, argv, files, getpid() };
 	pid_t pid;
 
 	fflush(NULL);
 	/* as vfork(): to copy this process's tables would take longer than all else here */
 	pid = clone(start, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &s);
 	return pid < 0 ? -errno : pid;
+}
+
+int remote_end(pid_t pid, int limit_ms)
+{
+	struct pollfd p = { (int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0 };
+	int status = 0;
+
+	if (poll(&p, 1, limit_ms) <= 0)
+		kill(-pid, SIGKILL);
+	if (p.fd >= 0)
+		close(p.fd);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
 }
 
 int remote_code(int status)

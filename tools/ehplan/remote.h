@@ -16,9 +16,12 @@ struct remote_files {
 	int in, out, err;
 };
 
-/** Starts the command in a session of its own. The process of it or of its stub, or -errno. */
+/** Starts the command in a session of its own. The process of it or of its stub, or -errno. It gets
+ *  SIGTERM when this process ends, even by SIGKILL. */
 pid_t remote_start(const struct cluster_host *host, const char *view, char *const *argv,
 		   const struct remote_files *files);
+/** Waits for its end, but not longer than this: then its session is killed. The status of wait(). */
+int remote_end(pid_t pid, int limit_ms);
 /** Signals are as they were when the program started. For a child, before it becomes another. */
 void remote_default_signals(void);
 /** Blocks SIGCHLD and the signals that end a program; a signalfd with `flags` for them, or -1 after a
