@@ -137,6 +137,10 @@ json_t *client_hear(int fd, int *code, bool *end)
 		*end = true;
 		return NULL;
 	}
+	if (got < 0 && errno == EAGAIN) {
+		fail(0, "the agent of this node does not answer");
+		return NULL;
+	}
 	if (got <= 0) {
 		fail(0, "the agent closed the connection%s%s", got ? ": " : "",
 		     got ? strerror(errno) : "; see its log");

@@ -5,14 +5,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "tools/common/common.h"
 #include "tools/ehctl/client.h"
 
-static json_t *ask(json_t *request, bool quiet)
+#define ANSWER_SECONDS 4 /* an agent that says nothing for this long is not waited for */
+
+/* A connection for questions while commands run: signals are blocked then. */
+static int connect_limited(void)
 {
-	int fd = client_connect(quiet), code;
+	const struct timeval limit = { .tv_sec = ANSWER_SECONDS };
+	int fd = client_connect(true);
+
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	return fd;
+}
+
+/* `first`: before anything runs. Then errors are printed. */
+static json_t *ask(json_t *request, bool first)
+{
+	int fd = first ? client_connect(false) : connect_limited(), code;
 	json_t *reply = NULL;
 
 	if (fd < 0) {
@@ -20,14 +36,15 @@ static json_t *ask(json_t *request, bool quiet)
 		return NULL;
 	}
 	if (!client_send(fd, request))
-		reply = client_receive(fd, &code, NULL);
+		reply = first ? client_receive(fd, &code, NULL)
+			      : client_hear(fd, &code, NULL);
 	close(fd);
 	return reply;
 }
 
-static json_t *ask_status(bool quiet)
+static json_t *ask_status(bool first)
 {
-	return ask(json_pack("{s:s}", "command", "status"), quiet);
+	return ask(json_pack("{s:s}", "command", "status"), first);
 }
 
 static void take_state(struct cluster_host *host, const json_t *node)
@@ -82,7 +99,7 @@ static int check_list(const struct cluster *c, const char *list)
 
 int cluster_open(struct cluster *c, const struct cluster_wish *wish)
 {
-	json_t *reply = ask_status(false), *node;
+	json_t *reply = ask_status(true), *node;
 	const char *own = json_string_value(json_object_get(reply, "self"));
 	const json_t *nodes = json_object_get(reply, "nodes");
 	uint32_t usable = 0;
@@ -173,12 +190,12 @@ static bool take_status(struct cluster *c, json_t *reply)
 
 bool cluster_look(struct cluster *c)
 {
-	return take_status(c, ask_status(true));
+	return take_status(c, ask_status(false));
 }
 
 int cluster_ask(void)
 {
-	int fd = client_connect(true);
+	int fd = connect_limited();
 
 	if (fd >= 0 && client_send(fd, json_pack("{s:s}", "command", "status"))) {
 		close(fd);
@@ -190,26 +207,34 @@ int cluster_ask(void)
 bool cluster_answer(struct cluster *c, int fd)
 {
 	int code;
-	json_t *reply = client_receive(fd, &code, NULL);
+	json_t *reply = client_hear(fd, &code, NULL);
 
 	close(fd);
 	return take_status(c, reply);
 }
 
-bool cluster_went(int pid, char *why, unsigned int size)
+enum cluster_way cluster_way(int pid, char *why, unsigned int size)
 {
 	char id[16];
 	const char *reason, *text;
 	json_t *reply;
-	bool went;
+	enum cluster_way way = CLUSTER_KEPT;
 
 	snprintf(id, sizeof(id), "%d", pid);
-	reply = ask(json_pack("{s:s, s:s}", "command", "why", "id", id), true);
+	reply = ask(json_pack("{s:s, s:s}", "command", "why", "id", id), false);
 	reason = json_string_value(json_object_get(reply, "reason"));
 	text = json_string_value(json_object_get(reply, "text"));
 	/* without a record the status is taken for that of the command */
-	went = !reason || !strcmp(reason, "explicit");
-	snprintf(why, size, "%s", went || !text ? "" : text);
+	if (!reason || !strcmp(reason, "explicit"))
+		way = CLUSTER_WENT;
+	else if (!strcmp(reason, "queue-full") || !strcmp(reason, "guest-limit"))
+		way = CLUSTER_FULL;
+	snprintf(why, size, "%s", way == CLUSTER_WENT || !text ? "" : text);
 	json_decref(reply);
-	return went;
+	return way;
+}
+
+bool cluster_went(int pid, char *why, unsigned int size)
+{
+	return cluster_way(pid, why, size) == CLUSTER_WENT;
 }

@@ -36,7 +36,8 @@ struct cluster_wish {
 int cluster_open(struct cluster *c, const struct cluster_wish *wish);
 void cluster_close(struct cluster *c);
 /** Asks again which hosts are up and drain, and their loads. Returns whether a host that was usable
- *  is not any more, or the other way round. Without an answer nothing changes. */
+ *  is not any more, or the other way round. Without an answer, which is waited for some seconds,
+ *  nothing changes. */
 bool cluster_look(struct cluster *c);
 /** The same in two steps, so that nobody waits for the agent: the question, a descriptor that can be
  *  read when the answer is there, or -1; and the answer, which closes it. */
@@ -57,8 +58,16 @@ double cluster_slowdown(const struct cluster_host *host);
 /** Whether the list, with commas, has this name. */
 bool cluster_is_listed(const char *list, const char *name);
 
-/** Whether the agent says that the job of this process (a stub) got to the node: then its status is
- *  that of the command. Else `why` (of `size` bytes) has the reason. */
+enum cluster_way {
+	CLUSTER_WENT, /**< it got to the node: its status is that of the command */
+	CLUSTER_FULL, /**< it did not, for so many were there or on their way: that passes */
+	CLUSTER_KEPT, /**< it did not, for another reason */
+};
+
+/** What the agent says of the job of this process (a stub). `why` (of `size` bytes) has the reason
+ *  for which it did not get to the node. */
+enum cluster_way cluster_way(int pid, char *why, unsigned int size);
+/** Whether it got there. */
 bool cluster_went(int pid, char *why, unsigned int size);
 
 #endif
