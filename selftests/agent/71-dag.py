@@ -97,6 +97,20 @@ p = start(w.write())
 out, err = p.communicate(timeout=4 * WAIT)
 ok("text", p.returncode == 0 and re.search(rf"{len(names)} tasks: .* s; planned: .* s", out) and err == "", (out, err))
 
+# a command that is not there: of this node, not of the way to the other one
+w = Workflow(os.path.join(top, "missing"))
+w.add("a")
+file = w.write()
+with open(file) as f:
+    text = f.read()
+with open(file, "w") as f:
+    f.write(text.replace('"program": "sh"', '"program": "no-such-command"'))
+status, told, err = dag(file, "--hosts", "n1")
+ok("a command that is not there is the only thing that is told", status == 1 and "no-such-command" in err and "record" not in err and
+   "not known" not in err, (status, err))
+status, told, err = dag(file, "--view", "nix")
+ok("a view that is none", status == 2 and "--view nix: must be shared, home or auto" in err, (status, err))
+
 # a failure
 w = Workflow(os.path.join(top, "failure"))
 w.add("a")

@@ -72,7 +72,7 @@ static int take_row(const struct option_row *row, void *arguments, const char *t
 		return 0;
 	case OPTION_TEXT:
 		*(const char **)at = text;
-		return 0;
+		return row->value && strchr(row->value, '|') && index_of(row->value, text) < 0;
 	case OPTION_WORD:
 		word = index_of(row->value, text);
 		*(unsigned int *)at = word < 0 ? 0 : word;

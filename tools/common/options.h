@@ -14,7 +14,7 @@
 /** What an option's text becomes; `at` is where, in the struct that is given to options_parse(). */
 enum option_kind {
 	OPTION_FLAG, /**< takes no text: a bool becomes true */
-	OPTION_TEXT, /**< const char *: the text itself */
+	OPTION_TEXT, /**< const char *: the text itself; one of the words if `value` is "first|second|…" */
 	OPTION_WORD, /**< unsigned int: the index of the text in `value`, "first|second|…" */
 	OPTION_SWITCH, /**< bool: whether the text is the second of the two words of `value` */
 	OPTION_COUNT, /**< uint64_t within `count` */

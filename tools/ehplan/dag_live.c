@@ -36,7 +36,8 @@ static const struct option_row options[] = {
 	  .wanted = "plan or ready is needed",
 	  .help = "plan: tasks of a host start in the plan's order (default);\n"
 		  "ready: one whose parents have ended need not wait for its turn" },
-	{ "view", OPTION_TEXT, offsetof(struct settings, view), "VIEW",
+	{ "view", OPTION_TEXT, offsetof(struct settings, view), "shared|home|auto",
+	  .wanted = "must be shared, home or auto",
 	  .help = "whose files tasks see: as for `ehctl run`" },
 	{ "resume", OPTION_FLAG, offsetof(struct settings, resume), NULL,
 	  .help = "skip tasks that the journal lists as done" },
