@@ -79,6 +79,20 @@ status, out, err = divide("--size", "7", "--from", "1", "--cmd", "seq {first} {l
 ok("few units, and numbers from 1", (status, out) == (0, here("seq 7")), (status, out, err))
 status, out, err = divide("--size", "1", "--cmd", "echo {first} {last} {next} {count}", "--quiet")
 ok("one unit", (status, out, err) == (0, "0 0 1 1\n", ""), (status, out, err))
+status, out, err = divide("--size", "1", "--cmd", "echo {first}")
+ok("of one unit nothing is predicted", status == 0 and re.match(r"1 unit in 1 part: \S+ s; predicted: -;", err), (status, err))
+status, out, err = divide("--size", "40", "--cmd", "sleep 0.{count}", "--slots", "1", "--hosts", "n0", "--json", "--combine", "true")
+told = json.loads(out) if out else {}
+ok("one worker: it is measured, too", status == 0 and told["predicted"] > 0.05 and any(p["probe"] for p in told["parts"]), (status, told))
+status, out, err = divide("--size", str(2**53), "--cmd", "echo {first} >/dev/null", "--slots", "1", "--json")
+told = json.loads(out) if out else {"predicted": 0, "parts": []}
+last = max((p["predicted"]["finish"] for p in told["parts"] if not p["probe"]), default=0)
+ok("units that take next to nothing: all takes no longer than the parts", status == 0 and told["predicted"] < last + 5, (status, err, told))
+status, out, err = divide("--size", "400", "--cmd", "seq {first} {last}", "--slots", "2", "--hosts", "n0,n1")
+head = re.match(r"(\d+) units in (\d+) parts", err)
+rows = [line.split() for line in err.splitlines()[2:]]
+ok("a row for each host, which add up to the first line", head and [row[0] for row in rows] == ["n0", "n1"] and
+   [sum(int(row[i]) for row in rows) for i in (2, 1)] == [int(n) for n in head.groups()], err)
 
 # speeds: a host that is slower gets less; so much slower that what else this machine does is no matter
 slow = os.path.join(top, "slow")
@@ -121,7 +135,11 @@ failed = re.search(r"units \d+ to (\d+) failed on n\d: exit status 5", err)
 ok("a part that fails", status == 1 and out == "" and failed and int(failed[1]) >= 900, (status, out, err))
 status, out, err = divide("--size", "10", "--cmd", "echo {first}", "--combine", "exit 3")
 ok("results that cannot be combined", status == 1 and "--combine: exit status 3" in err, (status, err))
-for words in ([], ["--size", "5"], ["--cmd", "true"], ["--size", "0", "--cmd", "true"], ["--size", "5", "--cmd", "true", "x"]):
+status, out, err = divide("--size", "5", "--cmd", "true")
+ok("a command that does not say which units", status == 2 and "{first}, {last}, {next} or {count}" in err, (status, err))
+status, out, err = divide("--size", "5", "--cmd", "echo {first}", "--view", "nix")
+ok("a view that is none", status == 2 and "--view nix: must be shared, home or auto" in err, (status, err))
+for words in ([], ["--size", "5"], ["--cmd", "true"], ["--size", "0", "--cmd", "echo {first}"], ["--size", "5", "--cmd", ""], ["--size", "5", "--cmd", "echo {first}", "x"]):
     status, out, err = divide(*words)
     ok(f"wrong usage: {' '.join(words)}", status == 2 and out == "" and err, (status, out, err))
 

@@ -2,6 +2,7 @@
 /* ehctl divide: one load, divided among the hosts of the live cluster. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "probe.h"
 #include "remote.h"
 
+#define END_MS 5000 /* that a command has to end after SIGTERM */
 #define SIZE_MOST ((uint64_t)1 << 53) /* units that the planner's numbers have exactly */
 
 static struct settings {
@@ -44,7 +46,8 @@ static const struct option_row options[] = {
 	{ "slots", OPTION_COUNT, offsetof(struct settings, slots), "N", .count = { 1, 1024 },
 	  .wanted = "a number from 1 to 1024 is needed",
 	  .help = "parts at a time on each host (its free processors, at least 1)" },
-	{ "view", OPTION_TEXT, offsetof(struct settings, view), "VIEW",
+	{ "view", OPTION_TEXT, offsetof(struct settings, view), "shared|home|auto",
+	  .wanted = "must be shared, home or auto",
 	  .help = "whose files CMD sees: as for `ehctl run`" },
 	{ "grace", OPTION_REAL, offsetof(struct settings, grace), "S", .real = { 0, 86400 },
 	  .wanted = "seconds from 0 to 86400 are needed",
@@ -106,13 +109,11 @@ static int make_folder(struct divide_run *run)
 
 static void end_run(struct divide_run *run)
 {
-	char path[sizeof(run->folder) + 24];
+	char path[DIVIDE_PATH_MOST];
 
 	for (uint32_t i = 0; i < run->nparts && *run->folder; i++) {
-		snprintf(path, sizeof(path), "%s/%u", run->folder, i);
+		divide_run_path(run, i, path);
 		unlink(path);
-		if (run->parts[i].fd >= 0)
-			close(run->parts[i].fd);
 	}
 	if (*run->folder)
 		rmdir(run->folder);
@@ -127,59 +128,123 @@ static void end_run(struct divide_run *run)
 
 /* ---- the results ---- */
 
-static int by_first(const void *a, const void *b)
+/* The outputs of parts, in order, for the command of --combine. */
+struct feed {
+	struct divide_run *run;
+	uint32_t *part, n, next; /* numbers of parts, by their first units */
+	int file, pipe; /* -1: none */
+};
+
+static int by_first(const void *a, const void *b, void *ctx)
 {
-	const struct divide_part *x = a, *y = b;
+	const struct divide_part *parts = ctx;
+	const struct divide_part *x = &parts[*(const uint32_t *)a],
+				 *y = &parts[*(const uint32_t *)b];
 
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static int send_part(int fd, const struct divide_part *p)
+static int make_feed(struct feed *f)
 {
-	off_t at = 0;
-	ssize_t n;
+	const struct divide_run *run = f->run;
 
-	while ((n = sendfile(fd, p->fd, &at, 1 << 20)))
-		if (n < 0 && errno != EINTR)
-			return -errno;
+	f->part = calloc(run->nparts, sizeof(*f->part));
+	if (!f->part)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < run->nparts; i++)
+		if (run->parts[i].state == DIVIDE_DONE)
+			f->part[f->n++] = i;
+	qsort_r(f->part, f->n, sizeof(*f->part), by_first, run->parts);
 	return 0;
 }
 
-/* A part may be moved while its number is in use, so they are sorted at the end. */
+/* As much as the pipe has room for. 1: there is more; 0: that was all; or -errno. */
+static int feed_some(struct feed *f)
+{
+	char path[DIVIDE_PATH_MOST];
+	ssize_t n;
+
+	if (f->file < 0 && f->next == f->n)
+		return 0;
+	if (f->file < 0) {
+		divide_run_path(f->run, f->part[f->next++], path);
+		f->file = open(path, O_RDONLY | O_CLOEXEC);
+		if (f->file < 0)
+			return -errno;
+	}
+	n = sendfile(f->pipe, f->file, NULL, 1 << 20);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 1 : -errno;
+	if (!n) {
+		close(f->file);
+		f->file = -1;
+	}
+	return 1;
+}
+
+/* Until the command ends, whose status is put at `status`, or a signal comes. 0 or an exit code. */
+static int feed_all(struct feed *f, pid_t pid, int *status)
+{
+	int code = 0, more = 1;
+
+	for (;;) {
+		struct pollfd p[] = { { f->run->signals, POLLIN, 0 }, { f->pipe, POLLOUT, 0 } };
+
+		if (waitpid(pid, status, WNOHANG) == pid)
+			return code;
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			code = fail(EXIT_REFUSED, "poll: %s", strerror(errno));
+		else if (p[0].revents)
+			code = divide_run_signals(f->run);
+		if (!code && p[1].revents)
+			more = feed_some(f);
+		/* it need not read all */
+		if (more < 0 && more != -EPIPE)
+			code = fail(EXIT_REFUSED, "the results cannot be read: %s",
+				    strerror(-more));
+		if (code)
+			break;
+		if (more <= 0 && f->pipe >= 0) {
+			close(f->pipe);
+			f->pipe = -1;
+		}
+	}
+	kill(-pid, SIGTERM);
+	*status = remote_end(pid, END_MS);
+	return code;
+}
+
 static int combine(struct divide_run *run, bool json)
 {
 	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)settings.combine, NULL };
 	const struct cluster_host here = { .self = true };
-	int ends[2], status, err = 0;
-	struct divide_part *sorted = calloc(run->nparts, sizeof(*sorted));
+	struct feed f = { .run = run, .file = -1, .pipe = -1 };
+	int ends[2], status = 0, code, err = make_feed(&f);
 	pid_t pid;
 
-	if (!sorted || pipe2(ends, O_CLOEXEC)) {
-		free(sorted);
-		return fail(EXIT_REFUSED, "--combine: %s", strerror(errno));
+	if (!err && pipe2(ends, O_CLOEXEC))
+		err = -errno;
+	if (err) {
+		code = fail(EXIT_REFUSED, "--combine: %s", strerror(-err));
+		goto out;
 	}
-	memcpy(sorted, run->parts, run->nparts * sizeof(*sorted));
-	qsort(sorted, run->nparts, sizeof(*sorted), by_first);
-	signal(SIGPIPE, SIG_IGN);
+	f.pipe = ends[1];
+	fcntl(f.pipe, F_SETFL, O_NONBLOCK);
 	pid = remote_start(&here, NULL, argv,
 			   &(struct remote_files){ ends[0], json ? STDERR_FILENO : STDOUT_FILENO,
 						   STDERR_FILENO });
 	close(ends[0]);
-	for (uint32_t i = 0; i < run->nparts && pid > 0 && !err; i++)
-		if (sorted[i].state == DIVIDE_DONE)
-			err = send_part(ends[1], &sorted[i]);
-	close(ends[1]);
-	free(sorted);
-	if (pid < 0)
-		return fail(EXIT_REFUSED, "--combine: %s", strerror(-(int)pid));
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	/* it need not read all */
-	if (err && err != -EPIPE)
-		return fail(EXIT_REFUSED, "the results cannot be read: %s", strerror(-err));
-	return remote_code(status)
-		       ? fail(EXIT_REFUSED, "--combine: exit status %d", remote_code(status))
-		       : 0;
+	code = pid < 0 ? fail(EXIT_REFUSED, "--combine: %s", strerror(-(int)pid))
+		       : feed_all(&f, pid, &status);
+	if (!code && remote_code(status))
+		code = fail(EXIT_REFUSED, "--combine: exit status %d", remote_code(status));
+	if (f.file >= 0)
+		close(f.file);
+	if (f.pipe >= 0)
+		close(f.pipe);
+out:
+	free(f.part);
+	return code;
 }
 
 /* ---- the command ---- */
@@ -202,7 +267,8 @@ static int prepare(struct divide_run *run)
 
 static int carry_out(struct divide_run *run)
 {
-	int code = run->nworkers > 1 ? divide_probe(run) : 0;
+	/* one unit has nothing to be measured with */
+	int code = run->size > 1 ? divide_probe(run) : 0;
 
 	if (!code)
 		code = divide_shares_rest(run);
@@ -222,6 +288,9 @@ static int run_divide(void *ctx, char **rest, bool json)
 		return bad_argument(rest[0]);
 	if (!settings.size || !settings.command)
 		return bad_usage("--size N and --cmd CMD are needed");
+	if (!divide_run_has_units(settings.command))
+		return bad_usage("--cmd: it needs {first}, {last}, {next} or {count}, "
+				 "or all parts would be the same");
 	run.size = settings.size;
 	run.from = settings.from;
 	run.probe = settings.probe;
@@ -253,8 +322,9 @@ const struct live_command divide_live = {
 		"Each host does some first parts, which measure it and the load. The rest is divided by the\n"
 		"plan of `ehctl plan divide`; each part is started as by `ehctl exec HOST --`. The outputs of\n"
 		"all parts, in order, are the input of the command of --combine. A host that has done its\n"
-		"share helps another one. If a host leaves, others have its units. The exit status is 1 if a\n"
-		"part failed.",
+		"share helps another one. If a host leaves, others have its units. CMD has one of {first},\n"
+		"{last}, {next} and {count} at least. The exit status is 1 if a part failed, and 128 + N if\n"
+		"signal N ended all: then parts and the command of --combine get SIGTERM.",
 	.options = options,
 	.run = run_divide,
 	.settings = &settings,

@@ -19,6 +19,8 @@
 #include "remote.h"
 
 #define LOOK_MS 500 /* between two looks at the cluster */
+#define FULL_LEAST 0.3 /* seconds until a part starts again that found too many others */
+#define FULL_MOST 10 /* each time it is twice as long */
 #define COMMAND_MOST ((size_t)128 << 10)
 
 double divide_run_now(const struct divide_run *run)
@@ -46,13 +48,23 @@ int64_t divide_run_add(struct divide_run *run, const struct divide_part *part)
 		return -ENOMEM;
 	run->parts = more;
 	more[run->nparts] = *part;
-	more[run->nparts].fd = -1;
 	return run->nparts++;
 }
 
 static struct cluster_host *host_of(const struct divide_run *run, const struct divide_part *p)
 {
 	return &run->cluster.hosts[run->workers[p->worker].host];
+}
+
+void divide_run_path(const struct divide_run *run, uint32_t number, char path[DIVIDE_PATH_MOST])
+{
+	snprintf(path, DIVIDE_PATH_MOST, "%s/%u", run->folder, number);
+}
+
+bool divide_run_has_units(const char *command)
+{
+	return strstr(command, "{first}") || strstr(command, "{last}") ||
+	       strstr(command, "{next}") || strstr(command, "{count}");
 }
 
 /* The command with its numbers. 0 or -E2BIG. */
@@ -92,17 +104,19 @@ static int start_part(struct divide_run *run, uint32_t number)
 	static char command[COMMAND_MOST];
 	struct divide_part *p = &run->parts[number];
 	char *const argv[] = { (char *)"sh", (char *)"-c", command, NULL };
-	char path[sizeof(run->folder) + 24];
+	char path[DIVIDE_PATH_MOST];
+	int fd;
 
 	if (fill_command(run, p, command, sizeof(command)))
 		return fail(EXIT_USAGE, "--cmd: longer than %zu bytes", sizeof(command));
-	snprintf(path, sizeof(path), "%s/%u", run->folder, number);
-	p->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (p->fd < 0)
+	divide_run_path(run, number, path);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
 		return fail(EXIT_REFUSED, "%s: %s", path, strerror(errno));
 	p->start = divide_run_now(run);
 	p->pid = remote_start(host_of(run, p), run->view, argv,
-			      &(struct remote_files){ -1, p->fd, STDERR_FILENO });
+			      &(struct remote_files){ -1, fd, STDERR_FILENO });
+	close(fd);
 	if (p->pid < 0)
 		return fail(EXIT_REFUSED, "cannot start a command: %s", strerror(-(int)p->pid));
 	p->state = DIVIDE_RUNS;
@@ -113,11 +127,13 @@ static int start_part(struct divide_run *run, uint32_t number)
 /* Each free worker takes its first part that waits, in the order of the ring. */
 static int start_waiting(struct divide_run *run)
 {
+	double now = divide_run_now(run);
 	int code = 0;
 
 	for (uint32_t i = 0; i < run->nparts && !code; i++)
 		if (run->parts[i].state == DIVIDE_WAITS &&
-		    run->workers[run->parts[i].worker].part == UINT32_MAX)
+		    run->workers[run->parts[i].worker].part == UINT32_MAX &&
+		    run->workers[run->parts[i].worker].not_before <= now)
 			code = start_part(run, i);
 	return code;
 }
@@ -131,6 +147,7 @@ static int start_all(struct divide_run *run)
 		const struct divide_worker *worker = &run->workers[w];
 
 		if (!(run->planned_at > 0) || worker->part != UINT32_MAX || worker->lost ||
+		    worker->not_before > divide_run_now(run) ||
 		    !cluster_usable(&run->cluster.hosts[worker->host]))
 			continue;
 		code = divide_shares_help(run, w);
@@ -167,6 +184,20 @@ static int lose(struct divide_run *run, uint32_t worker)
 	return code;
 }
 
+/* Too many parts were there, or on their way: it starts again. */
+static void start_later(struct divide_run *run, struct divide_part *p)
+{
+	struct divide_worker *w = &run->workers[p->worker];
+
+	if (!run->told_full)
+		fail(0, "some parts wait, as %s takes no more at a time: use fewer --slots",
+		     host_of(run, p)->name);
+	run->told_full = true;
+	p->state = DIVIDE_WAITS;
+	w->wait = fmin(fmax(2 * w->wait, FULL_LEAST), FULL_MOST);
+	w->not_before = p->finish + w->wait;
+}
+
 static int take_failure(struct divide_run *run, uint32_t number, int exit_code)
 {
 	struct divide_part *p = &run->parts[number];
@@ -175,17 +206,22 @@ static int take_failure(struct divide_run *run, uint32_t number, int exit_code)
 	bool own = host->self;
 
 	if (!own && !p->dropped) {
+		enum cluster_way way;
+
 		cluster_look(&run->cluster);
-		own = cluster_went(p->pid, why, sizeof(why)) && host->up;
+		way = cluster_way(p->pid, why, sizeof(why));
+		if (way == CLUSTER_FULL) {
+			start_later(run, p);
+			return 0;
+		}
+		own = way == CLUSTER_WENT && host->up;
 	}
 	if (own)
 		return fail(EXIT_REFUSED, "units %" PRIu64 " to %" PRIu64 " failed on %s: %s %d",
 			    run->from + p->first, run->from + p->first + p->count - 1, host->name,
 			    exit_code > 128 ? "signal" : "exit status",
 			    exit_code > 128 ? exit_code - 128 : exit_code);
-	fail(0, "%s: %s; other hosts take its units", host->name, *why ? why : "it is gone");
-	close(p->fd);
-	p->fd = -1;
+	fail(0, "other hosts take units of %s: %s", host->name, *why ? why : "it is gone");
 	p->state = DIVIDE_WAITS;
 	return lose(run, p->worker);
 }
@@ -194,6 +230,7 @@ static int take_end(struct divide_run *run, uint32_t number, int status)
 {
 	struct divide_part *p = &run->parts[number];
 	struct divide_worker *w = &run->workers[p->worker];
+	char path[DIVIDE_PATH_MOST];
 	struct stat st;
 
 	w->part = UINT32_MAX;
@@ -201,8 +238,10 @@ static int take_end(struct divide_run *run, uint32_t number, int status)
 	p->state = DIVIDE_DONE;
 	if (remote_code(status))
 		return take_failure(run, number, remote_code(status));
-	if (fstat(p->fd, &st))
-		return fail(EXIT_REFUSED, "%s: %s", run->folder, strerror(errno));
+	w->wait = 0;
+	divide_run_path(run, number, path);
+	if (stat(path, &st))
+		return fail(EXIT_REFUSED, "%s: %s", path, strerror(errno));
 	p->bytes = (double)st.st_size;
 	/* the first parts may have been held up: no start takes longer than a whole part */
 	w->fixed =
@@ -251,17 +290,14 @@ static bool any(const struct divide_run *run, enum divide_state state)
 	return false;
 }
 
-/* 0 or an exit code. */
-static int take_signals(struct divide_run *run)
+int divide_run_signals(struct divide_run *run)
 {
 	struct signalfd_siginfo info;
 
 	while (read(run->signals, &info, sizeof(info)) == sizeof(info))
 		if (info.ssi_signo != SIGCHLD)
 			run->signal = (int)info.ssi_signo;
-	if (run->signal)
-		return fail(128 + run->signal, "interrupted");
-	return reap(run);
+	return run->signal ? fail(128 + run->signal, "interrupted") : 0;
 }
 
 /* Nothing of it runs on. */
@@ -283,22 +319,33 @@ static void end_all(struct divide_run *run)
 
 int divide_run_all(struct divide_run *run)
 {
-	struct pollfd p = { run->signals, POLLIN, 0 };
+	/* the second one is a question to the agent, which may be slow to answer */
+	struct pollfd p[] = { { run->signals, POLLIN, 0 }, { -1, POLLIN, 0 } };
 	double look_at = 0;
 	int code = 0;
 
 	while (!code && (any(run, DIVIDE_WAITS) || any(run, DIVIDE_RUNS))) {
 		code = start_all(run);
-		if (!code && poll(&p, 1, LOOK_MS) < 0 && errno != EINTR)
+		if (!code && poll(p, 2, LOOK_MS) < 0 && errno != EINTR)
 			code = fail(EXIT_REFUSED, "poll: %s", strerror(errno));
 		if (!code)
-			code = take_signals(run);
+			code = divide_run_signals(run);
+		if (!code)
+			code = reap(run);
+		if (p[1].fd >= 0 && p[1].revents) {
+			cluster_answer(&run->cluster, p[1].fd);
+			p[1].fd = -1;
+			drop_lost(run);
+		}
 		if (divide_run_now(run) < look_at)
 			continue;
-		cluster_look(&run->cluster);
+		if (p[1].fd < 0)
+			p[1].fd = cluster_ask();
 		drop_lost(run);
 		look_at = divide_run_now(run) + LOOK_MS / 1000.0;
 	}
+	if (p[1].fd >= 0)
+		close(p[1].fd);
 	if (code)
 		end_all(run);
 	return code;

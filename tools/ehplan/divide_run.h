@@ -10,7 +10,7 @@
 
 #define DIVIDE_NO_PLACE UINT32_MAX
 #define DIVIDE_PLACES_MOST 16 /**< but for the first one */
-#define DIVIDE_UNIT_LEAST 1e-12 /**< seconds */
+#define DIVIDE_UNIT_LEAST 1e-30 /**< seconds; the least that a plan may have */
 #define DIVIDE_RUN_WHY 160 /**< bytes of a reason */
 
 enum divide_state { DIVIDE_WAITS, DIVIDE_RUNS, DIVIDE_DONE, DIVIDE_MOVED };
@@ -27,7 +27,6 @@ struct divide_part {
 	double bytes; /**< of its result */
 	pid_t pid;
 	bool dropped; /**< killed because its host is gone */
-	int fd; /**< of the file with its output, or -1 */
 };
 
 /** A host, or one of several places on it. */
@@ -36,6 +35,7 @@ struct divide_worker {
 	double unit; /**< seconds for a unit of the first place; 0: not measured */
 	double fixed; /**< seconds of the command's own for each part, whatever its units */
 	uint32_t part; /**< that runs there, or UINT32_MAX */
+	double wait, not_before; /**< seconds, and until when it starts no part; 0: it does */
 	bool lost;
 };
 
@@ -67,6 +67,7 @@ struct divide_run {
 	double planned_at; /**< the probes were over, and the rest was divided; 0: not yet */
 	double predicted, real; /**< seconds after that */
 	uint32_t moved; /**< parts that were divided again */
+	bool told_full; /**< that some parts were started again */
 	int signals; /**< descriptor that reads SIGCHLD and those that end us */
 	int signal; /**< that ended it, or 0 */
 };
@@ -74,6 +75,18 @@ struct divide_run {
 /* ---- divide_run.c ---- */
 
 double divide_run_now(const struct divide_run *run);
+/** Whether the command has a word for its units, such as {first}. */
+bool divide_run_has_units(const char *command);
+/** The file with the output of a part. */
+#define DIVIDE_PATH_MOST (4096 + 24)
+void divide_run_path(const struct divide_run *run, uint32_t number, char path[DIVIDE_PATH_MOST]);
+/** Whether the load was measured: else nothing is predicted. */
+static inline bool divide_run_measured(const struct divide_run *run)
+{
+	return run->nplaces;
+}
+/** Reads what signals there are. 0, or an exit code after a message: one of them ends the run. */
+int divide_run_signals(struct divide_run *run);
 /** Seconds that a part of this cost takes the worker, and those of them for the way there. */
 double divide_run_seconds(const struct divide_run *run, uint32_t worker, double cost);
 double divide_run_startup(const struct divide_run *run, uint32_t worker);
