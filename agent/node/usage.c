@@ -21,20 +21,24 @@
 #include "base/log.h"
 
 #define USAGE_EACH_US 500000
-#define USAGE_SAMPLES 21 /* ten seconds between the first and the last */
-#define USAGE_LEAST 3 /* one second */
+#define USAGE_SPAN_US 10000000
+#define USAGE_LEAST_US 1000000
+#define USAGE_SAMPLES 21 /* USAGE_SPAN_US between the first and the last */
 
 /* Processor time that was used, and that there was; their unit is that of the file. */
 struct usage_sample {
 	double busy, all;
+	uint64_t at; /* us */
+	uint64_t free_us; /* until then without a gang */
 };
 
 struct usage {
 	int fd; /* stays open: it must be readable when descriptors run out */
-	uint64_t at;
+	unsigned int gangs; /* that are here */
+	struct usage_sample file; /* as it was read last */
+	struct usage_sample now; /* as the file would be if time stood still while gangs are here */
 	unsigned int count, next;
-	struct usage_sample samples[USAGE_SAMPLES];
-	double before; /* the gang that was here came; until there are new samples */
+	struct usage_sample samples[USAGE_SAMPLES]; /* of `now` */
 };
 
 /* cpu.stat of cgroup 2, or cpuacct.usage of cgroup 1. The capacity is what there is of it. */
@@ -71,30 +75,59 @@ static int usage_read(const struct agent *agent, uint64_t now, struct usage_samp
 	return 0;
 }
 
-void usage_sample(struct agent *agent)
+/* `back` 1: the last one that was kept. */
+static const struct usage_sample *usage_kept(const struct usage *u, unsigned int back)
 {
-	struct usage *u = agent->usage;
-	uint64_t now = clock_us();
+	return &u->samples[(u->next + USAGE_SAMPLES - back) % USAGE_SAMPLES];
+}
 
-	if ((u->count && now - u->at < USAGE_EACH_US) ||
-	    usage_read(agent, now, &u->samples[u->next]))
-		return;
-	u->at = now;
+static void usage_keep(struct usage *u)
+{
+	u->samples[u->next] = u->now;
 	u->next = (u->next + 1) % USAGE_SAMPLES;
 	u->count += u->count < USAGE_SAMPLES;
 }
 
+/* Adds what was used since the last time, unless a gang was here. */
+static void usage_advance(struct agent *agent)
+{
+	struct usage *u = agent->usage;
+	struct usage_sample file = { .at = clock_us() };
+
+	if (usage_read(agent, file.at, &file))
+		return;
+	if (!u->gangs) {
+		u->now.busy += file.busy - u->file.busy;
+		u->now.all += file.all - u->file.all;
+		u->now.free_us += file.at - u->file.at;
+	}
+	u->now.at = file.at;
+	u->file = file;
+	if (u->now.free_us - usage_kept(u, 1)->free_us >= USAGE_EACH_US)
+		usage_keep(u);
+}
+
+void usage_sample(struct agent *agent)
+{
+	if (clock_us() - agent->usage->file.at >= USAGE_EACH_US)
+		usage_advance(agent);
+}
+
+/* Over ten seconds, less those with gangs; over one without them at least, however long ago. */
 double usage_get(const struct agent *agent)
 {
 	const struct usage *u = agent->usage;
-	const struct usage_sample *last, *first;
+	const struct usage_sample *last = &u->now, *first = last;
 	double eta;
 
-	if (u->count < USAGE_LEAST)
-		return u->before;
-	last = &u->samples[(u->next + USAGE_SAMPLES - 1) % USAGE_SAMPLES];
-	first = &u->samples[(u->next + USAGE_SAMPLES - u->count) % USAGE_SAMPLES];
-	if (!(last->all > first->all) || last->busy < first->busy)
+	for (unsigned int back = 1; back <= u->count; back++) {
+		first = usage_kept(u, back);
+		if (last->at - first->at >= USAGE_SPAN_US &&
+		    last->free_us - first->free_us >= USAGE_LEAST_US)
+			break;
+	}
+	if (last->free_us - first->free_us < USAGE_LEAST_US || !(last->all > first->all) ||
+	    last->busy < first->busy)
 		return 0;
 	eta = (last->busy - first->busy) / (last->all - first->all);
 	return eta < 1 ? eta : 1;
@@ -102,26 +135,28 @@ double usage_get(const struct agent *agent)
 
 void usage_gang_comes(struct agent *agent)
 {
-	agent->usage->before = usage_get(agent);
+	usage_advance(agent);
+	agent->usage->gangs++;
 }
 
 void usage_gang_ended(struct agent *agent)
 {
-	agent->usage->count = 0;
-	usage_sample(agent);
+	usage_advance(agent);
+	agent->usage->gangs--;
 }
 
 int usage_init(struct agent *agent)
 {
 	const char *path = agent->config->usage;
-	struct usage_sample first;
+	struct usage *u;
 	int err;
 
-	agent->usage = calloc(1, sizeof(*agent->usage));
-	if (!agent->usage)
+	agent->usage = u = calloc(1, sizeof(*u));
+	if (!u)
 		return -ENOMEM;
-	agent->usage->fd = open(path, O_RDONLY | O_CLOEXEC);
-	err = agent->usage->fd < 0 ? -errno : usage_read(agent, clock_us(), &first);
+	u->fd = open(path, O_RDONLY | O_CLOEXEC);
+	u->file.at = clock_us();
+	err = u->fd < 0 ? -errno : usage_read(agent, u->file.at, &u->file);
 	if (err) {
 		log_error("usage: %s: %s", path,
 			  err == -EINVAL
@@ -129,7 +164,8 @@ int usage_init(struct agent *agent)
 				  : strerror(-err));
 		return err;
 	}
-	usage_sample(agent);
+	u->now.at = u->file.at;
+	usage_keep(u);
 	return 0;
 }
 

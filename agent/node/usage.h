@@ -13,11 +13,10 @@ int usage_init(struct agent *agent);
 void usage_exit(struct agent *agent);
 /** Called often; looks twice a second. */
 void usage_sample(struct agent *agent);
-/** From 0 to 1; 0 if nothing is known yet. */
+/** From 0 to 1, without what was used while gangs were here; 0 if nothing is known yet. */
 double usage_get(const struct agent *agent);
-/** A gang occupies this node. What it uses does not count when it has ended. */
+/** A gang occupies this node, until usage_gang_ended(). */
 void usage_gang_comes(struct agent *agent);
-/** It has ended: what is used from now on counts, and for a second what was used before it came. */
 void usage_gang_ended(struct agent *agent);
 
 #endif

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ehctl gang: hosts are occupied while a job runs and free afterwards, however it ends; nobody has another gang's."""
 
-import json, os, re, signal, subprocess, sys
+import json, os, re, signal, subprocess, sys, threading, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL
+from cluster import EHCTL, frame, read_frame
 from gangs import LONG, Gangs
 from ktap import done, ok
 from wait import WAIT, until
@@ -158,6 +158,33 @@ ok("both have ended before ehctl", p.returncode == 128 + signal.SIGTERM and not 
 status, out, err = c.gang(3, *script, f"setsid sh -c '{c.held('behind')}' >&- 2>&- & while [ ! -e {c.top}/behind ]; do sleep 0.1; done; exit 5")
 ok("and what a command leaves behind", status == 5 and not c.parts(), (status, err, c.parts()))
 c.free("and its hosts are free")
+
+# ---- one gang after the other does not hide what else a host does ----
+
+began, stop = time.monotonic(), threading.Event()
+
+
+def work():
+    """Takes one processor from now on."""
+    while not stop.wait(0.05):
+        with open(spent, "r+", encoding="utf-8") as f:       # never empty
+            f.write(f"{60000000000 + int((time.monotonic() - began) * 1e9)}\n")
+
+
+SAW = []
+
+
+def seen():
+    out = c.gang(1, "--model", c.all, "--hosts", "n4", "--json", "--", "true")[1]
+    SAW.append(json.loads(out)["offered"][0]["utilization"] if out else None)
+    return (SAW[-1] or 0) > 0.5
+
+
+worker = threading.Thread(target=work)
+worker.start()
+ok("gangs one after the other do not hide other work", until(seen), SAW)
+stop.set()
+worker.join()
 ok("and no file of any of them", not os.listdir(c.tmp), os.listdir(c.tmp))
 
 ok("no report of a sanitizer", not c.reports(), c.reports())
