@@ -19,6 +19,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "cluster/gang_request.h"
+#include "cluster/gang_user.h"
 #include "cluster/report.h"
 #include "cluster/seat.h"
 #include "net/link.h"
@@ -32,6 +33,9 @@
 #define GANG_COLLECT_MS 15000 /* for all of them to say so */
 #define GANG_ALL_MAX 256
 #define GANG_USER_MAX 16 /* of these, of one user but root */
+#define GANG_ASKING_MAX 2 /* of these, that wait for offers: others have to ask, too */
+#define GANG_LEAST_MS 1000 /* to choose in */
+#define GANG_SLOW_MS 500 /* it is no fault of the user if offers take longer to come */
 #define GANG_WHY 160
 
 struct gang {
@@ -44,14 +48,17 @@ struct gang {
 	struct event *timer;
 	unsigned int refs; /* the owner, and each request that is under way */
 	unsigned int releases; /* of these, to be released */
-	bool asked, chosen, told_others; /* those that are not among the chosen were told so */
+	bool chosen, told_others; /* those that are not among the chosen were told so */
 	bool running, over, wants_release;
+	/* ms; 0: no hosts are offered */
+	uint64_t asked_at, offered_at, choose_until;
 	/* which host was lost, and why; "": none was */
 	char node[EH_CODE_TEXT], host[ADDRESS_HOST_MAX + 1], why[GANG_WHY];
 };
 
 struct gangs {
 	struct gang *list;
+	struct gang_user *users;
 	unsigned int all;
 };
 
@@ -227,6 +234,27 @@ static void gang_send(void *ctx, const struct gang_message *m)
 	}
 }
 
+/* ---- hosts that are offered, and not taken ---- */
+
+/* The hosts that were offered are taken now, or free. */
+static void gang_chosen(struct gang *g)
+{
+	if (g->offered_at && g->uid)
+		gang_user_spend(&g->agent->gangs->users, g->uid, g->offered_at);
+	g->offered_at = 0;
+}
+
+static void gang_offered(struct gang *g)
+{
+	const uint64_t now = clock_ms(), soon = g->asked_at + GANG_SLOW_MS;
+	const uint32_t left = gang_user_left(&g->agent->gangs->users, g->uid);
+
+	if (!g->job.nreplies)
+		return;
+	g->offered_at = soon < now ? now - GANG_SLOW_MS : g->asked_at;
+	g->choose_until = now + (left > GANG_LEAST_MS ? left : GANG_LEAST_MS);
+}
+
 /* ---- its life ---- */
 
 /* Which host's lease is over, if the machine has ended because of one. */
@@ -274,6 +302,11 @@ static void gang_on_tick(evutil_socket_t fd, short what, void *arg)
 	struct gang *g = arg;
 
 	g->refs++; /* the owner may drop it when it is told */
+	if (g->job.state == GANG_CHOOSING && g->uid && g->offered_at &&
+	    clock_ms() >= g->choose_until) {
+		gang_job_release(&g->job, gang_send, g);
+		gang_chosen(g);
+	}
 	if (g->job.state == GANG_OCCUPYING || g->job.state == GANG_RUNNING)
 		gang_job_step(&g->job, NULL, clock_ms(), gang_send, g);
 	gang_look(g);
@@ -310,6 +343,7 @@ static void gang_on_offers(void *ctx, json_t *offers, const char *why)
 	}
 	json_decref(offers);
 	gang_job_enough(&g->job);
+	gang_offered(g);
 	event_add(g->timer, &tick);
 	if (g->ops && !why)
 		g->ops->offered(g->ctx, json_incref(hosts), NULL);
@@ -317,6 +351,8 @@ static void gang_on_offers(void *ctx, json_t *offers, const char *why)
 		g->ops->offered(g->ctx, NULL, why);
 	else
 		gang_job_release(&g->job, gang_send, g);
+	if (g->job.state == GANG_ENDED)
+		gang_chosen(g);
 	json_decref(hosts);
 	gang_put(g);
 }
@@ -324,6 +360,25 @@ static void gang_on_offers(void *ctx, json_t *offers, const char *why)
 /* The REQUEST goes through the hierarchy, once: it is not the machine that repeats it. */
 static void gang_send_nothing(void *ctx, const struct gang_message *m)
 {
+}
+
+/* NULL, or why this user gets no hosts now. */
+static const char *gang_refuses(struct agent *agent, uid_t uid)
+{
+	unsigned int same = 0, asking = 0;
+
+	for (const struct gang *g = agent->gangs->list; g; g = g->next) {
+		same += g->uid == uid;
+		asking += g->uid == uid && g->job.state == GANG_ASKING;
+	}
+	if (agent->gangs->all >= GANG_ALL_MAX || (uid && same >= GANG_USER_MAX))
+		return "too many gangs were begun here";
+	if (uid && asking >= GANG_ASKING_MAX)
+		return "too many requests for gangs at once";
+	if (uid && gang_user_left(&agent->gangs->users, uid) < GANG_LEAST_MS)
+		return "hosts that this user was offered of late were kept waiting for too long; "
+		       "ask again in a minute";
+	return NULL;
 }
 
 struct gang *gang_new(struct agent *agent, uid_t uid, double threshold, const struct gang_ops *ops,
@@ -334,13 +389,10 @@ struct gang *gang_new(struct agent *agent, uid_t uid, double threshold, const st
 					    .repeat = GANG_ANSWER_MS,
 					    .lease = agent->config->gang_lease,
 					    .margin = agent->config->gang_lease / 30 };
-	unsigned int same = 0;
 	struct gang *g;
 
-	for (g = agent->gangs->list; g; g = g->next)
-		same += g->uid == uid;
-	*why = "too many gangs were begun here";
-	if (agent->gangs->all >= GANG_ALL_MAX || (uid && same >= GANG_USER_MAX))
+	*why = gang_refuses(agent, uid);
+	if (*why)
 		return NULL;
 	*why = "out of memory";
 	if (getrandom(&options.tid, sizeof(options.tid), 0) != sizeof(options.tid))
@@ -359,6 +411,7 @@ struct gang *gang_new(struct agent *agent, uid_t uid, double threshold, const st
 	g->ops = ops;
 	g->ctx = ctx;
 	g->refs = 2;
+	g->asked_at = clock_ms();
 	g->next = agent->gangs->list;
 	agent->gangs->list = g;
 	agent->gangs->all++;
@@ -378,7 +431,7 @@ const char *gang_occupy(struct gang *g, const uint32_t *nodes, size_t count)
 	int err;
 
 	if (g->job.state != GANG_CHOOSING || !count)
-		return "there are no hosts to choose from";
+		return "there are no hosts to choose from, or not any more";
 	chosen = calloc(count, sizeof(*chosen));
 	if (!chosen)
 		return "out of memory";
@@ -391,6 +444,8 @@ const char *gang_occupy(struct gang *g, const uint32_t *nodes, size_t count)
 	err = gang_job_choose(&g->job, chosen, count, clock_ms(), gang_send, g);
 	free(chosen);
 	g->chosen = g->chosen || !err;
+	if (!err)
+		gang_chosen(g);
 	/* what this node itself said is known now; the timer tells */
 	gang_put(g);
 	if (err == -EINVAL)
@@ -401,6 +456,7 @@ const char *gang_occupy(struct gang *g, const uint32_t *nodes, size_t count)
 void gang_release(struct gang *g)
 {
 	gang_job_release(&g->job, gang_send, g);
+	gang_chosen(g);
 	g->wants_release = true;
 }
 
@@ -409,6 +465,7 @@ void gang_drop(struct gang *g)
 	g->ops = NULL;
 	if (g->job.state != GANG_ASKING)
 		gang_job_release(&g->job, gang_send, g);
+	gang_chosen(g);
 	event_del(g->timer);
 	gang_put(g);
 }
@@ -503,6 +560,8 @@ int gang_init(struct agent *agent)
 void gang_exit(struct agent *agent)
 {
 	/* owners have gone, and nothing is under way */
+	if (agent->gangs)
+		gang_user_forget_all(&agent->gangs->users);
 	free(agent->gangs);
 	agent->gangs = NULL;
 	gang_request_exit(agent);

@@ -26,7 +26,7 @@
 #define REQUEST_LEVEL_MS 3000 /* for each level; an offer stands for longer */
 #define REQUEST_OFFERS_MAX 8192 /* in one answer, which has 1 MiB at most */
 #define REQUEST_ALL_MAX 64 /* under way at a controller */
-#define REQUEST_HOME_MAX 4 /* of these, of one home */
+#define REQUEST_HOME_MAX 8 /* of these, of one home, which bounds each of its users */
 
 /* One REQUEST at a controller. */
 struct gang_asked {

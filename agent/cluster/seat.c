@@ -3,22 +3,28 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
+#include "cluster/patience.h"
 #include "net/peer.h"
 #include "net/peers.h"
 #include "node/usage.h"
 #include "plan/gang/protocol.h"
 
+#define SEAT_LEAST_MS 3000 /* an offer for less would end while another host is waited for */
+
+/* How long this host stands offered to a home: else one that only asks could keep all others out. */
+static const struct patience seat_patience = { SEAT_OFFER_MS, 20 };
+
 struct seat {
 	struct gang_host host;
+	struct event *timer; /* its lease or offer ends */
 	uint32_t home; /* node that may speak for the gang; of no meaning while it is free */
-	/* who let the last offer here end, and until when it gets no other: else it could keep all out */
-	uint32_t idler;
-	uint64_t idler_until;
+	uint64_t offered_at;
 };
 
 struct seats {
@@ -45,20 +51,43 @@ static struct seat *seat_all(const struct agent *agent)
 	return agent->seats->list;
 }
 
+/* Wakes this agent at the end of the lease, or of the offer. */
+static void seat_wait(struct seat *s)
+{
+	uint64_t now = clock_ms(), ms = s->host.until > now ? s->host.until - now : 1;
+	const struct timeval end = { (time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000) };
+
+	if (s->host.state == GANG_FREE)
+		event_del(s->timer);
+	else
+		event_add(s->timer, &end);
+}
+
+static void seat_changed(struct agent *agent, struct seat *s, enum gang_host_state was)
+{
+	struct peer *home = peers_by_code(agent, (struct eh_code){ 0, s->home });
+
+	if (was == GANG_OFFERED && home)
+		patience_spend(&seat_patience, &home->offers_back_at, s->offered_at, clock_ms());
+	if (s->host.state == GANG_OFFERED)
+		s->offered_at = clock_ms();
+	if (s->host.state == GANG_OCCUPIED)
+		usage_gang_comes(agent);
+	if (was == GANG_OCCUPIED)
+		usage_gang_ended(agent);
+}
+
 static bool seat_step(struct agent *agent, struct seat *s, const struct gang_message *m,
 		      struct seat_sent *sent)
 {
-	const bool had = s->host.state == GANG_OCCUPIED;
-	bool has;
+	const enum gang_host_state was = s->host.state;
 
 	*sent = (struct seat_sent){ 0 };
 	gang_host_step(&s->host, m, m && m->type == GANG_REQUEST ? usage_get(agent) : 0, clock_ms(),
 		       seat_on_message, sent);
-	has = s->host.state == GANG_OCCUPIED;
-	if (has && !had)
-		usage_gang_comes(agent);
-	if (had && !has)
-		usage_gang_ended(agent);
+	if (s->host.state != was)
+		seat_changed(agent, s, was);
+	seat_wait(s);
 	return sent->any;
 }
 
@@ -73,16 +102,15 @@ static void seat_refresh(struct agent *agent)
 		if (s->host.state == GANG_FREE)
 			continue;
 		seat_step(agent, s, NULL, &none);
-		if (s->host.state != GANG_FREE)
-			continue;
-		if (offered) {
-			s->idler = s->home;
-			s->idler_until = clock_ms() + SEAT_OFFER_MS;
-		}
-		if (log_allowed(&seat_log))
+		if (s->host.state == GANG_FREE && log_allowed(&seat_log))
 			log_info("a gang of node %u %s: this node is free", s->home,
 				 offered ? "did not come" : "did not renew its lease");
 	}
+}
+
+static void seat_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	seat_refresh(arg);
 }
 
 static struct seat *seat_of(struct agent *agent, const struct peer *home, uint64_t tid)
@@ -99,11 +127,8 @@ static struct seat *seat_free(struct agent *agent, const struct peer *home)
 	const unsigned int all = agent->config->gangs, most = all > 1 ? (all + 1) / 2 : all;
 	struct seat *found = NULL;
 	unsigned int taken = 0, has = 0;
-	uint64_t now = clock_ms();
 
 	for (struct seat *s = seat_all(agent); s < seat_all(agent) + CONFIG_GANGS_MAX; s++) {
-		if (s->idler == home->code.index && now < s->idler_until)
-			return NULL;
 		if (s->host.state != GANG_FREE) {
 			taken++;
 			has += s->home == home->code.index;
@@ -120,12 +145,17 @@ bool seat_request(struct agent *agent, const struct peer *home, uint64_t tid, do
 	struct gang_message m = { .type = GANG_REQUEST, .tid = tid, .threshold = threshold };
 	struct seat_sent sent;
 	struct seat *s;
+	uint32_t left;
 
 	seat_refresh(agent);
+	left = patience_left(&seat_patience, home->offers_back_at, clock_ms());
 	s = seat_of(agent, home, tid);
-	if (!s && !agent->draining)
+	if (!s && !agent->draining && left >= SEAT_LEAST_MS)
 		s = seat_free(agent, home);
-	if (!s || !seat_step(agent, s, &m, &sent))
+	if (!s)
+		return false;
+	s->host.offer_lease = left;
+	if (!seat_step(agent, s, &m, &sent))
 		return false;
 	s->home = home->code.index;
 	*offer = sent.message.offer;
@@ -227,6 +257,9 @@ int seat_init(struct agent *agent)
 	if (!agent->seats)
 		return -ENOMEM;
 	for (struct seat *s = seat_all(agent); s < seat_all(agent) + CONFIG_GANGS_MAX; s++) {
+		s->timer = evtimer_new(agent->base, seat_on_timer, agent);
+		if (!s->timer)
+			return -ENOMEM;
 		gang_host_begin(&s->host, agent->self.index, SEAT_OFFER_MS, SEAT_LEASE_MS);
 		/* greater than those of an agent before */
 		s->host.offer = wall > 0 ? (uint64_t)wall : 1;
@@ -237,6 +270,9 @@ int seat_init(struct agent *agent)
 
 void seat_exit(struct agent *agent)
 {
+	for (unsigned int i = 0; agent->seats && i < CONFIG_GANGS_MAX; i++)
+		if (agent->seats->list[i].timer)
+			event_free(agent->seats->list[i].timer);
 	free(agent->seats);
 	agent->seats = NULL;
 }

@@ -69,6 +69,7 @@ struct peer {
 		names_at; /* the same: until when it has used its time for names of users (us, monotonic) */
 	json_t *labels; /* private to fit.c: as it said `labels_at` (ms, monotonic); NULL: not yet */
 	uint64_t labels_at;
+	uint64_t offers_back_at; /* private to seat.c (patience.h) */
 	/* private to placement*.c: not chosen before `avoid_until` (ms, monotonic) */
 	uint64_t avoid_until;
 	unsigned int avoid_ms;

@@ -38,6 +38,8 @@ p = c.begun("initiator", 3)
 c.end(3, signal.SIGKILL)
 out, err = p.communicate(timeout=LONG)
 ok("the initiator's agent is killed: the job is ended", p.returncode == 1 and "the agent of this node" in err, (p.returncode, err))
+# nobody has asked the top controller for its status
+ok("the top controller sees that its lease is over", until(lambda: "did not renew its lease" in c.log(0), LONG), c.log(0)[-1500:])
 c.free("leases that nobody renews are over", [i for i in NODES if i != 3], LONG)
 c.start(3)
 ok("it is back", c.all_up(NODES))

@@ -8,7 +8,7 @@ import http2
 from gangs import LEASE, LONG, Gangs
 from ktap import done, ok
 from netns import address
-from wait import WAIT
+from wait import WAIT, until
 
 LIAR = 3            # has a certificate and a place, but no agent
 rest = list(range(LIAR))
@@ -83,6 +83,22 @@ ok("a lease is no longer than the host's bound", taken[0] == 200 and taken[1]["l
 ok("an older stamp does not renew it",
    (saw := say(0, {**occupy, "offer": number, "stamp": 1, "lease": 1000})[1].get("stamp")) == 1,
    saw)
+turn = 100
+
+
+def kept():
+    """Whether it keeps n2: it has released what it was offered, and asks again at once."""
+    global turn, got
+    for i in rest:
+        say(i, {"type": "release", "gang": turn})
+    turn += 1
+    got = say(0, {**request, "gang": turn})
+    return any(o["node"] == c.code(2) for o in got[1].get("offers", []))
+
+
+say(2, {"type": "release", "gang": 5})
+ok("who releases what it was offered and asks again keeps it", kept(), got)
+ok("but not for long", until(lambda: not kept(), LONG), got)
 c.free("what it does not renew or take is free again", rest, LONG)
 got = say(0, {**request, "gang": 6})
 ok("who lets offers end gets none for a while", got[0] == 200 and len(got[1].get("offers", [])) <= 1, got)

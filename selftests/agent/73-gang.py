@@ -70,6 +70,41 @@ status, out, err = c.gang(1, "--model", c.all, "--hosts", "n1,nix", "--", "true"
 ok("a host that nobody knows", status == 2 and "no host of the cluster is named nix" in err, (status, err))
 c.free()
 
+# ---- a user that only asks ----
+
+NOBODY = 65534
+
+
+def asks(i, uid=NOBODY, **more):
+    """A connection that has asked for hosts."""
+    s = c.connect(i, uid)
+    s.sendall(frame("FRAME_REQUEST", json.dumps({"command": "gang", **more}).encode()))
+    return s
+
+
+c.agents[6].send_signal(signal.SIGSTOP)      # its answer is waited for
+many = [asks(1, threshold=0) for _ in range(4)]
+other = asks(1, 0, threshold=0)
+told = [read_frame(s)[1] for s in [*many, other]]
+c.agents[6].send_signal(signal.SIGCONT)
+ok("many requests of one user do not refuse another's", "hosts" in told[4] and "hosts" in told[0], told)
+ok("but its own, as something that passes", [(t.get("error") or {}).get("what") for t in told] == [None] * 2 + ["gang"] * 2 + [None] and
+   not told[3]["error"]["usage"], told)
+for s in [*many, other]:
+    s.close()
+ok("all nodes answer again", until(lambda: len(c.ask(2, {"command": "gang"}).get("hosts", [])) == len(NODES)))
+c.free()
+idle = asks(1)
+told = read_frame(idle)[1]
+ok("one that does not take hosts is offered all", len(told.get("hosts", [])) == len(NODES), told)
+c.free("but they do not wait for it for long")
+told = c.ask(1, {"command": "gang"}, NOBODY)
+ok("it gets no others for a while", (told.get("error") or {}).get("what") == "gang" and not told["error"]["usage"], told)
+status, out, err = c.gang(1, "--model", c.all, "--least", "7", "--wait", "0", "--", "true")
+ok("another user of that node does", status == 0, err)
+idle.close()
+c.free()
+
 # ---- learned from earlier runs ----
 
 os.environ["XDG_STATE_HOME"] = os.path.join(c.top, "state")
