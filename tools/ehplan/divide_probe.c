@@ -205,12 +205,14 @@ static int probe_longer(struct divide_run *run, uint64_t few, uint64_t many)
 /* In the middle of the load each worker has a small part, which may load files, and a longer one. */
 static int probe_middle(struct divide_run *run)
 {
-	uint64_t n = run->nworkers, count = run->probe, small;
+	uint64_t n = run->nworkers, count = run->probe, small, least;
 	int code;
 
-	if (!count)
-		count = (uint64_t)fmax((double)(run->size / PROBE_PART / n * SMALL / (SMALL + 1)),
-				       (SMALL + 1) * n <= run->size / 16 ? SMALL : 1);
+	if (!count) {
+		least = (SMALL + 1) * n <= run->size / 16 ? SMALL : 1;
+		count = run->size / PROBE_PART / n * SMALL / (SMALL + 1);
+		count = count > least ? count : least;
+	}
 	count = count < run->size / 2 / n ? count : run->size / 2 / n;
 	small = count + count / SMALL <= run->size / 4 / n ? count / SMALL : 0;
 	code = add_place(run, run->size / 2 - (count + small) * n, 0);
