@@ -36,8 +36,7 @@ static json_t *ask(json_t *request, bool first)
 		return NULL;
 	}
 	if (!client_send(fd, request))
-		reply = first ? client_receive(fd, &code, NULL)
-			      : client_hear(fd, &code, NULL);
+		reply = first ? client_receive(fd, &code, NULL) : client_hear(fd, &code, NULL);
 	close(fd);
 	return reply;
 }
