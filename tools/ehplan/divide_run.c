@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -292,11 +291,7 @@ static bool any(const struct divide_run *run, enum divide_state state)
 
 int divide_run_signals(struct divide_run *run)
 {
-	struct signalfd_siginfo info;
-
-	while (read(run->signals, &info, sizeof(info)) == sizeof(info))
-		if (info.ssi_signo != SIGCHLD)
-			run->signal = (int)info.ssi_signo;
+	run->signal = remote_take_signal(run->signals);
 	return run->signal ? fail(128 + run->signal, "interrupted") : 0;
 }
 
