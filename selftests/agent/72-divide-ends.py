@@ -36,13 +36,13 @@ def divide(*words, **more):
 
 
 def program(folder, text):
-    """A cat of its own, first in PATH."""
+    """A cat of its own, first in PATH; and a directory of its own, as it runs beside others."""
     path = os.path.join(top, folder, "cat")
     os.mkdir(os.path.dirname(path))
     with open(path, "w") as f:
         f.write(text)
     os.chmod(path, 0o755)
-    return {"PATH": f"{os.path.dirname(path)}:{os.environ['PATH']}"}
+    return {"PATH": f"{os.path.dirname(path)}:{os.environ['PATH']}", "TMPDIR": os.path.dirname(path)}
 
 
 def pids(name):
@@ -81,6 +81,11 @@ late = start("--size", "60", "--cmd", "seq {first} {last}", "--slots", "1", "--h
                          "    time.sleep(0.7 if 0 < i < 6 else 0)\n    os.write(1, b)\n"))
 
 # ^C
+p = start("--size", "100", "--cmd", f"if [ {{count}} -lt 5 ]; then echo $$ >>{top}/first; sleep 0.2; else {kept('parts')}; fi",
+          "--probe", "1", "--slots", "1")
+ok("parts run", until(lambda: sum(map(alive, pids("parts"))) >= 2 or p.poll() is not None), pids("parts"))
+p.send_signal(signal.SIGINT)
+ends("parts", p, 130)
 p = start("--size", "4", "--cmd", "echo {first}", "--combine", kept("combine"), "--hosts", "n0")
 ok("the command of --combine runs", until(lambda: pids("combine") or p.poll() is not None))
 p.send_signal(signal.SIGINT)

@@ -175,29 +175,4 @@ ok("a node dies with its first part: others have its units, and share the rest",
    p.returncode == 0 and open(both).read() == here("seq 0 399") and told.get("moved") and set(units_of(told)) == {"n0", "n1", "n2"},
    (p.returncode, err, told))
 
-# ^C
-p = start("--size", "100", "--cmd", f"echo $$ >>{top}/pids; if [ {{count}} -lt 5 ]; then sleep 0.2; else exec sleep 1000; fi", "--probe", "1", "--slots", "1")
-
-
-def pids():
-    try:
-        return [int(line) for line in open(f"{top}/pids").read().split()]
-    except FileNotFoundError:
-        return []
-
-
-def alive(pid):
-    try:
-        return "sleep" in open(f"/proc/{pid}/cmdline").read()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-ok("parts run", until(lambda: sum(alive(pid) for pid in pids()[3:]) >= 2 or p.poll() is not None), pids())
-p.send_signal(signal.SIGINT)
-out, err = p.communicate(timeout=WAIT)
-ok("^C ends them all", p.returncode == 130 and until(lambda: not any(alive(pid) for pid in pids())), (p.returncode, err))
-ok("nothing is left in the directory for temporary files",
-   not [f for f in os.listdir(os.environ.get("TMPDIR", "/tmp")) if f.startswith(f"ehctl-divide-") and
-        os.stat(os.path.join(os.environ.get("TMPDIR", "/tmp"), f)).st_mtime > os.stat(data).st_mtime])
 done()
