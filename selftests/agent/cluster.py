@@ -426,7 +426,8 @@ class Cluster:
         """A connection to node i's agent, as another user if wished."""
         with self.net.enter(i):
             s = socket.socket(socket.AF_UNIX)
-        s.settimeout(WAIT)
+        # connect() waits while the queue is full, as an ehctl does: settimeout() before it would have it fail at once
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", WAIT, 0))
         if uid:
             os.seteuid(uid)
         try:
@@ -434,6 +435,7 @@ class Cluster:
         finally:
             if uid:
                 os.seteuid(0)
+        s.settimeout(WAIT)
         return s
 
     def listens(self, i, s):
