@@ -140,6 +140,14 @@ ok("nobody reads the messages of divide", status == 1 and not os.listdir(tmp), (
 status = unread("--make", "--hosts", "n0", "--", "nosuch", command="dag")
 ok("nobody reads the messages of dag", status and status > 0 and not os.listdir(tmp), (status, os.listdir(tmp)))
 
+# before what follows leaves n1 no place
+status, out, err = outcome(stuck)
+ok("a host where a command does not end is not used", status == 1 and "n0 is not used" in err and
+   until(lambda: not any(map(alive, pids("stuck")))), (status, err))
+status, out, err = outcome(late)
+ok("a host that is late after the first byte is used", (status, out, err) == (0, "60\n", ""),
+   (status, out, err))
+
 # more parts than descriptors
 status, out, err = divide("--size", "600", "--cmd", "seq {first} {last}", "--slots", "16", "--hosts", "n0", "--combine", "wc -l",
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32)))
@@ -156,11 +164,4 @@ status, out, _ = outcome(p)
 err = open(said).read()
 ok("and start later, which is said once",
    (status, out, err.count("some parts wait"), err.count("other hosts")) == (0, "140\n", 1, 0), (status, out, err))
-
-status, out, err = outcome(stuck)
-ok("a host where a command does not end is not used", status == 1 and "n0 is not used" in err and
-   until(lambda: not any(map(alive, pids("stuck")))), (status, err))
-status, out, err = outcome(late)
-ok("a host that is late after the first byte is used", (status, out, err) == (0, "60\n", ""),
-   (status, out, err))
 done()
