@@ -150,7 +150,8 @@ try:
     ok("its nodes are not told any more", until(lambda: not query("ehsched_node_up")), query("ehsched_node_up"))
     c.start(0)
     ok("one that is back", until(lambda: len(query("ehsched_node_up == 1")) == 3), query("ehsched_node_up"))
-    failed = [line for line in open(log.name) if '"Scrape failed"' in line]
+    # late is not failed: an agent asks each level for up to a second, for which Prometheus would wait if it were not for the interval
+    failed = [line for line in open(log.name) if '"Scrape failed"' in line and "deadline exceeded" not in line]
     ok("no scrape failed", not failed, failed)
 finally:
     prometheus.terminate()
