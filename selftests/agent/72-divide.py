@@ -146,9 +146,9 @@ for words in ([], ["--size", "5"], ["--cmd", "true"], ["--size", "0", "--cmd", "
 # a node that dies with its part under way
 gate = os.path.join(top, "gate")
 # the others take 20 ms for a unit: so it gets a part, however slow a busy machine makes the probes
+SLOW = "sleep $(printf '%d.%02d' $(({count} * 2 / 100)) $(({count} * 2 % 100)))"
 script = (f"case $(ip -br addr show eth0) in *10.77.0.4/*) "
-          f"if [ {{count}} -gt 10 ]; then touch {gate}; sleep 1000; fi;; "
-          "*) sleep $(printf '%d.%02d' $(({count} * 2 / 100)) $(({count} * 2 % 100)));; esac; seq {first} {last}")
+          f"if [ {{count}} -gt 10 ]; then touch {gate}; sleep 1000; fi;; *) {SLOW};; esac; seq {{first}} {{last}}")
 both = os.path.join(top, "both")
 p = start("--size", "400", "--cmd", script, "--slots", "1", "--probe", "10", "--grace", "0.5", "--json",
           "--combine", f"cat >{both}", "--data", "0")
@@ -165,7 +165,7 @@ ok("and it is told", told.get("moved") and "n3" in err and
 c.start(3)
 ok("it is back", c.all_up(range(4)))
 gate = os.path.join(top, "first")
-script = (f"case $(ip -br addr show eth0) in *10.77.0.4/*) touch {gate}; sleep 1000;; esac; sleep 0.1; seq {{first}} {{last}}")
+script = f"case $(ip -br addr show eth0) in *10.77.0.4/*) touch {gate}; sleep 1000;; esac; {SLOW}; seq {{first}} {{last}}"
 p = start("--size", "400", "--cmd", script, "--slots", "1", "--grace", "0.5", "--json", "--combine", f"cat >{both}")
 ok("a first part of the node is under way", until(lambda: os.path.exists(gate) or p.poll() is not None))
 c.end(3, signal.SIGKILL)
@@ -174,5 +174,6 @@ told = json.loads(out) if out else {"parts": []}
 ok("a node dies with its first part: others have its units, and share the rest",
    p.returncode == 0 and open(both).read() == here("seq 0 399") and told.get("moved") and set(units_of(told)) == {"n0", "n1", "n2"},
    (p.returncode, err, told))
+ok("it gets no other part", err.count("take units of n3") == 1, err)
 
 done()
