@@ -63,6 +63,8 @@ def refused(name, uid, reason, text, **how):
     """Where it is named it is refused; where it is not it runs at home; both have the reason."""
     got = run(uid, "n1", **how)
     ok(f"{name}: refused", got[0] == 1 and not got[1] and text in got[2], got)
+    # else n1 may be no receiver just now, which is another reason to stay
+    ok(f"{name}: there is room", room())
     got = run(uid, "--auto", "--all", **how)
     why = c.ask(0, {"command": "why", "id": str(got[3])})
     ok(f"{name}: runs at home", got[:2] == (0, f"{near}\n{uid}\n"), got)
