@@ -34,6 +34,7 @@
 #include "confine.h"
 #include "ctl/commands.h"
 #include "ctl/listener.h"
+#include "ctl/questions.h"
 #include "ctl/sessions.h"
 #include "ctl/socket.h"
 #include "ctl/watchers.h"
@@ -148,6 +149,7 @@ static const struct server_route rooms_routes[] = {
 	{ .method = "POST", .path = "/v1/gang", .later = gang_on_message },
 	{ .method = "POST", .path = "/v1/drain", .json = drain_on_request },
 	{ .method = "GET", .path = "/v1/nodes", .later = gather_on_nodes },
+	{ .method = "POST", .path = "/v1/survey", .later = questions_on_request },
 	{ .method = "GET", .path = "/v1/guests", .json = guest_on_ask },
 	{ .method = "POST", .path = "/v1/timing", .json = guest_on_timing },
 	{ .method = "POST", .path = "/v1/reserve", .later = reserve_on_request },
@@ -241,9 +243,7 @@ static int rooms_start_first(struct agent *agent)
 		return -ENOMEM;
 	view_on_adopted(agent, guest_join_views);
 	err = ctl_init(agent, commands_request);
-	if (!err)
-		watchers_init(agent);
-	return err;
+	return err ?: watchers_init(agent);
 }
 
 int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))

@@ -13,6 +13,7 @@
 
 #include <event2/event.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 #include "base/config.h"
 #include "cluster/versions.h"
 #include "eh/topology.h"
@@ -96,6 +97,8 @@ struct agent {
 	const char *socket; /* directory of the local socket; NULL: agent_address.h says which */
 	struct listener *listener;
 	struct ctl *ctl;
+	struct watchers *watchers;
+	LIST_HEAD(, survey) surveys; /* under way: survey.c */
 	struct sessions *sessions; /* after the first one */
 	/*
 	 * Takes the configuration as it is now (main.c). If not 0, it was refused: *why has a line for

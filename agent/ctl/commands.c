@@ -13,7 +13,6 @@
 #include <jansson.h>
 
 #include "base/agent.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "cert/name.h"
 #include "cluster/gather.h"
@@ -34,15 +33,14 @@
 #include "ctl/share.h"
 #include "ctl/socket.h"
 #include "ctl/tasks.h"
-#include "ctl/timing.h"
+#include "ctl/whole.h"
+#include "ctl/why.h"
 #include "eh/member.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
 #include "executor/reserve.h"
 #include "home/counters.h"
 #include "home/away.h"
-#include "home/placement.h"
-#include "home/record.h"
 #include "net/link.h"
 #include "net/names.h"
 #include "net/peer.h"
@@ -52,8 +50,6 @@
 #include "node/cgroup.h"
 #include "node/kernel.h"
 #include "node/node.h"
-#include "wire/reason.h"
-#include "wire/view.h"
 
 /* ---- status ---- */
 
@@ -144,92 +140,6 @@ static void commands_do_status(struct ctl_conn *c, const json_t *request)
 	struct agent *agent = ctl_agent(c);
 
 	gather_all(agent, commands_on_found, c);
-}
-
-/* ---- tasks and why ---- */
-
-/* NULL: there is none, or it is nothing for the caller. */
-static json_t *commands_why_record(const struct ctl_conn *c, const struct placement *p)
-{
-	return p && ctl_may_see(c, p->uid) ? record_why(p) : NULL;
-}
-
-/* Looks at a current task. What the module decided alone has a reason but no steps. */
-static bool commands_is_task(const json_t *task, const char *id, long pid)
-{
-	return pid ? json_integer_value(json_object_get(task, "pid")) == pid
-		   : !strcmp(json_string_value(json_object_get(task, "id")) ?: "", id);
-}
-
-static json_t *commands_why_task(const struct ctl_conn *c, const char *id, long pid)
-{
-	json_t *tasks = tasks_list(c), *task, *found = NULL;
-	enum ehs_reason reason = EHS_REASON_NONE;
-	const char *name;
-	size_t i;
-
-	json_array_foreach(tasks, i, task) {
-		if (!commands_is_task(task, id, pid))
-			continue;
-		found = commands_why_record(
-			c, record_by_id(ctl_agent(c),
-					json_string_value(json_object_get(task, "id")) ?: ""));
-		if (found)
-			break;
-		name = json_string_value(json_object_get(task, "reason"));
-		if (name)
-			reason_parse(name, &reason);
-		found = json_pack("{s:i,s:O,s:O,s:O,s:O,s:s,s:s,s:[]}", "version", 1, "id",
-				  json_object_get(task, "id"), "command",
-				  json_object_get(task, "command"), "home",
-				  json_object_get(task, "home"), "executor",
-				  json_object_get(task, "executor"), "reason", name ?: "none",
-				  "text", reason_text(reason), "steps");
-		break;
-	}
-	json_decref(tasks);
-	return found;
-}
-
-static void commands_do_why(struct ctl_conn *c, const json_t *request)
-{
-	struct agent *agent = ctl_agent(c);
-	const char *id = json_string_value(json_object_get(request, "id"));
-	const bool timing = json_is_true(json_object_get(request, "timing"));
-	char *end, found[TASKS_ID], why[TASKS_WHY];
-	json_t *reply;
-	long pid;
-
-	if (!id) {
-		ctl_reply(c, ctl_error("id", "missing", true));
-		return;
-	}
-	/* A bare number is a pid. */
-	pid = strtol(id, &end, 10);
-	if (*end)
-		pid = 0;
-	switch (pid ? -ENOENT : tasks_find(agent, id, found, why)) {
-	case 0:
-		id = found;
-		break;
-	case -ENOTUNIQ:
-		ctl_reply(c, ctl_error(id, why, true));
-		return;
-	}
-	reply = commands_why_record(c, record_by_id(agent, id));
-	if (!reply)
-		reply = commands_why_task(c, id, pid);
-	if (!reply && pid)
-		reply = commands_why_record(c, record_by_pid(agent, pid));
-	if (!reply) {
-		past_why(c, id, timing);
-		return;
-	}
-	names_add(agent, reply);
-	if (timing)
-		timing_reply(c, reply);
-	else
-		ctl_reply(c, reply);
 }
 
 /* ---- set ---- */
@@ -327,6 +237,22 @@ static void commands_do_set(struct ctl_conn *c, const json_t *request)
 
 /* ---- the table ---- */
 
+static void commands_do_tasks(struct ctl_conn *c, const json_t *request)
+{
+	if (json_is_true(json_object_get(request, "all")))
+		whole_tasks(c);
+	else
+		tasks_request(c, request);
+}
+
+static void commands_do_history(struct ctl_conn *c, const json_t *request)
+{
+	if (json_is_true(json_object_get(request, "all")))
+		whole_history(c, request);
+	else
+		past_request(c, request);
+}
+
 static void commands_do_watch(struct ctl_conn *c, const json_t *request)
 {
 	ctl_watch(c);
@@ -420,18 +346,31 @@ static const struct commands_command {
 	enum { ANYBODY, OPERATORS, ADMINS } who;
 	void (*serve)(struct ctl_conn *c, const json_t *request);
 } commands_commands[] = {
-	{ "status", ANYBODY, commands_do_status }, { "nodes", ANYBODY, commands_do_status },
-	{ "tree", ANYBODY, commands_do_status },   { "tasks", ANYBODY, tasks_request },
-	{ "why", ANYBODY, commands_do_why },	   { "run", ANYBODY, run_start },
-	{ "set", OPERATORS, commands_do_set },	   { "drain", OPERATORS, nodes_drain },
-	{ "undrain", OPERATORS, nodes_undrain },   { "watch", ANYBODY, commands_do_watch },
-	{ "doctor", ANYBODY, commands_do_doctor }, { "leave", ADMINS, commands_do_leave },
-	{ "guests", OPERATORS, nodes_guests },	   { "cancel", ANYBODY, cancel_request },
-	{ "history", ANYBODY, past_request },	   { "owner", ANYBODY, owner_request },
-	{ "reload", ADMINS, commands_do_reload },  { "invite", ADMINS, commands_do_invite },
-	{ "revoke", ADMINS, commands_do_revoke },  { "revoked", ANYBODY, commands_do_revoked },
-	{ "slots", ANYBODY, share_request },	   { "gang", ANYBODY, gangs_ask },
-	{ "occupy", ANYBODY, gangs_occupy },	   { "release", ANYBODY, gangs_release },
+	{ "status", ANYBODY, commands_do_status },
+	{ "nodes", ANYBODY, commands_do_status },
+	{ "tree", ANYBODY, commands_do_status },
+	{ "tasks", ANYBODY, commands_do_tasks },
+	{ "why", ANYBODY, why_request },
+	{ "run", ANYBODY, run_start },
+	{ "set", OPERATORS, commands_do_set },
+	{ "drain", OPERATORS, nodes_drain },
+	{ "undrain", OPERATORS, nodes_undrain },
+	{ "watch", ANYBODY, commands_do_watch },
+	{ "doctor", ANYBODY, commands_do_doctor },
+	{ "leave", ADMINS, commands_do_leave },
+	{ "guests", OPERATORS, nodes_guests },
+	{ "cancel", ANYBODY, cancel_request },
+	{ "history", ANYBODY, commands_do_history },
+	{ "owner", ANYBODY, owner_request },
+	{ "reload", ADMINS, commands_do_reload },
+	{ "invite", ADMINS, commands_do_invite },
+	{ "revoke", ADMINS, commands_do_revoke },
+	{ "revoked", ANYBODY, commands_do_revoked },
+	{ "slots", ANYBODY, share_request },
+	{ "gang", ANYBODY, gangs_ask },
+	{ "occupy", ANYBODY, gangs_occupy },
+	{ "release", ANYBODY, gangs_release },
+	{ "events", ANYBODY, whole_events },
 };
 
 static bool commands_may(const struct ctl_conn *c, unsigned int who)

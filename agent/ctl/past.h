@@ -7,10 +7,15 @@
 #include <stdbool.h>
 
 struct ctl_conn;
+struct survey_kind;
 
 /** `history`: a page of the tasks that the caller may see. */
 void past_request(struct ctl_conn *c, const json_t *request);
-/** Answers `why` for a task that nothing but the history knows. `timing`: when its steps were is asked, too, and not known. */
-void past_why(struct ctl_conn *c, const char *id, bool timing);
+/**
+ * Tells a viewer of this or another node of a page of them, the newest first, as survey.h wishes. The
+ * question has the members of `history`, but for the user: `owner` and `owner_name`, as they are at
+ * the viewer's node.
+ */
+extern const struct survey_kind past_kind;
 
 #endif

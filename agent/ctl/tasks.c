@@ -11,9 +11,10 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "cluster/shortid.h"
-#include "ctl/rights.h"
 #include "ctl/sessions.h"
 #include "ctl/socket.h"
+#include "ctl/survey.h"
+#include "ctl/viewer.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
 #include "home/placement.h"
@@ -149,15 +150,14 @@ static json_t *tasks_ids(struct agent *agent, const json_t *tasks)
 	return ids;
 }
 
-json_t *tasks_list(const struct ctl_conn *c)
+json_t *tasks_list(struct agent *agent, const struct viewer *viewer)
 {
-	struct agent *agent = ctl_agent(c);
 	json_t *tasks = tasks_all(agent), *ids = tasks_ids(agent, tasks), *seen = json_array();
 	json_t *task;
 	size_t i;
 
 	json_array_foreach(tasks, i, task) {
-		if (!ctl_may_see(c, json_integer_value(json_object_get(task, "uid"))))
+		if (!viewer_may_see(viewer, json_integer_value(json_object_get(task, "uid"))))
 			continue;
 		tasks_complete(agent, task, ids);
 		json_array_append(seen, task);
@@ -166,6 +166,24 @@ json_t *tasks_list(const struct ctl_conn *c)
 	json_decref(tasks);
 	return seen;
 }
+
+static void tasks_survey(struct agent *agent, const struct viewer *viewer, const json_t *question,
+			 viewer_told_fn told, void *ctx)
+{
+	json_t *tasks = tasks_list(agent, viewer), *task;
+	size_t i;
+
+	json_array_foreach(tasks, i, task) {
+		const double elapsed = json_number_value(json_object_get(task, "elapsed"));
+
+		viewer_add_user(task);
+		/* clocks of nodes differ, so it is how long ago */
+		json_object_set_new(task, "at", json_integer(-(json_int_t)(1000 * elapsed)));
+	}
+	told(ctx, tasks, false, NULL);
+}
+
+const struct survey_kind tasks_kind = { "tasks", tasks_survey, 1000 };
 
 /* The code of the home that a text with a colon names; NULL: there is none. */
 static const char *tasks_home(const struct agent *agent, const char *text)
@@ -266,13 +284,15 @@ void tasks_request(struct ctl_conn *c, const json_t *request)
 {
 	struct tasks_ask *a = malloc(sizeof(*a));
 	struct agent *agent = ctl_agent(c);
+	struct viewer viewer;
 	struct peer *p;
 
 	if (!a) {
 		ctl_reply(c, NULL);
 		return;
 	}
-	*a = (struct tasks_ask){ c, tasks_list(c), 1 };
+	viewer_local(&viewer, c);
+	*a = (struct tasks_ask){ c, tasks_list(agent, &viewer), 1 };
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p)) {
 		if (p->self || !peer_is_up(p) || !tasks_are_at(a, p))
 			continue;

@@ -8,17 +8,23 @@
 
 #include <jansson.h>
 
+#include "ctl/viewer.h"
+
 struct agent;
+struct survey_kind;
 struct ctl_conn;
 
 #define TASKS_WHY 512
 #define TASKS_ID 128
 
-/** Those that the caller may see, as in `tasks --json`. The caller owns the list. */
-json_t *tasks_list(const struct ctl_conn *c);
+/** Those that this viewer may see, as in `tasks --json`. The caller owns the list. */
+json_t *tasks_list(struct agent *agent, const struct viewer *viewer);
 
 /** Replies to `tasks`: those of tasks_list(), with what executors say of the usage of this node's. */
 void tasks_request(struct ctl_conn *c, const json_t *request);
+
+/** Tells a viewer of this or another node of them, as survey.h wishes. */
+extern const struct survey_kind tasks_kind;
 
 /** One that runs, whoever's it is; NULL: none. The caller owns it. */
 json_t *tasks_by_id(struct agent *agent, const char *id);

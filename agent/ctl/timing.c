@@ -7,7 +7,6 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "cluster/timing.h"
-#include "ctl/socket.h"
 #include "executor/guest.h"
 #include "home/record.h"
 #include "net/link.h"
@@ -18,8 +17,10 @@
 #define TIMING_SLACK_US 1000000 /* of another node's clock against ours */
 
 struct timing_ask {
-	struct ctl_conn *c;
+	struct agent *agent;
 	json_t *reply;
+	timing_done_fn done;
+	void *ctx;
 	struct peer *executor;
 	struct timing home; /* its record may be gone when the executor answers */
 };
@@ -85,9 +86,9 @@ static void timing_on_answer(void *ctx, int status, const json_t *answer)
 	else if (!a->home.us[TIMING_SENT])
 		snprintf(missing, sizeof(missing),
 			 "an earlier agent of this node knew the steps from before");
-	timing_add(ctl_agent(a->c), a->reply, &a->home, &there, peer_code(a->executor),
+	timing_add(a->agent, a->reply, &a->home, &there, peer_code(a->executor),
 		   *missing ? missing : NULL);
-	ctl_reply(a->c, a->reply);
+	a->done(a->ctx, a->reply);
 	free(a);
 }
 
@@ -98,29 +99,29 @@ static bool timing_is_adopted(const struct placement *p)
 }
 
 /* The executor is asked for what only it knows. False: out of memory. */
-static bool timing_ask(struct ctl_conn *c, json_t *reply, const struct placement *p)
+static bool timing_ask(const struct timing_ask *ask)
 {
 	struct timing_ask *a = malloc(sizeof(*a));
 
 	if (!a)
 		return false;
-	*a = (struct timing_ask){ c, reply, p->to, p->timing };
-	if (!link_request(p->to, "/v1/timing", json_pack("{s:s}", "id", p->id), TIMING_ASK_MS,
+	*a = *ask;
+	if (!link_request(a->executor, "/v1/timing",
+			  json_pack("{s:O}", "id", json_object_get(a->reply, "id")), TIMING_ASK_MS,
 			  timing_on_answer, a))
 		return true;
 	free(a);
 	return false;
 }
 
-void timing_reply(struct ctl_conn *c, json_t *reply)
+void timing_find(struct agent *agent, json_t *reply, timing_done_fn done, void *ctx)
 {
-	struct agent *agent = ctl_agent(c);
 	const char *id = json_string_value(json_object_get(reply, "id")) ?: "";
 	const struct placement *p = record_by_id(agent, id);
 	struct timing none = { { 0 } }, there = none;
 
 	if (p && p->to && (p->timing.us[TIMING_ANSWERED] || timing_is_adopted(p))) {
-		if (timing_ask(c, reply, p))
+		if (timing_ask(&(struct timing_ask){ agent, reply, done, ctx, p->to, p->timing }))
 			return;
 		timing_add(agent, reply, &p->timing, &there, agent->code, "out of memory");
 	} else if (p) {
@@ -132,5 +133,5 @@ void timing_reply(struct ctl_conn *c, json_t *reply)
 		timing_add(agent, reply, &none, &there, agent->code,
 			   "this agent has not placed it, or does not know it any more");
 	}
-	ctl_reply(c, reply);
+	done(ctx, reply);
 }

@@ -8,11 +8,13 @@
 
 #include <jansson.h>
 
-struct ctl_conn;
+struct agent;
 
-/** Adds `timing` to the reply to `why` of a task that is known here, and replies, after its executor
- *  has been asked. The caller has seen that the task may be shown. */
-void timing_reply(struct ctl_conn *c, json_t *reply_stolen);
+/** Gives the reply back. */
+typedef void (*timing_done_fn)(void *ctx, json_t *reply_stolen);
+/** Adds `timing` to the reply to `why` of a task that is known here, after its executor has been asked;
+ *  `done` is called once, perhaps at once. The caller has seen that the task may be shown. */
+void timing_find(struct agent *agent, json_t *reply_stolen, timing_done_fn done, void *ctx);
 /** Adds `timing` to what the history knows, which has none. */
 void timing_past(json_t *reply);
 

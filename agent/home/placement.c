@@ -522,9 +522,13 @@ void placement_failed(struct placement *p, enum ehs_reason reason)
 static void placement_finished(struct placement *p, int status, bool lost)
 {
 	event_tell(p->agent, "finish",
-		   json_pack("{s:s,s:s,s:i,s:s,s:i,s:b}", "id", p->id, "command", p->command, "uid",
-			     (int)p->uid, "executor", peer_code(p->to), "status", status, "lost",
-			     (int)lost));
+		   json_pack("{s:s,s:s,s:i,s:s,s:i,s:o,s:o,s:b}", "id", p->id, "command",
+			     p->command, "uid", (int)p->uid, "executor", peer_code(p->to), "status",
+			     status, "exit",
+			     WIFEXITED(status) ? json_integer(WEXITSTATUS(status)) : json_null(),
+			     "signal",
+			     WIFSIGNALED(status) ? json_integer(WTERMSIG(status)) : json_null(),
+			     "lost", (int)lost));
 	history_ended(p, status, lost);
 	placement_audit(p, JOURNAL_ENDED, status);
 	record_over(p);

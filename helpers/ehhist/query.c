@@ -81,6 +81,7 @@ static void query_explain(json_t *row)
 			    json_is_integer(status) && WIFSIGNALED(code)
 				    ? json_integer(WTERMSIG(code))
 				    : json_null());
+	json_object_set(row, "at", (json_t *)started);
 	json_object_set_new(row, "started", query_time(started));
 	json_object_set_new(row, "ended", query_time(ended));
 	json_object_del(row, "status");
