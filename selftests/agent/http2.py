@@ -128,8 +128,12 @@ class Client:
             found = value or found
         return found
 
-    def request(self, method, path, body=None, more=(), end=True):
+    def request(self, *words, **more):
         """Returns status and body; status 0: the stream was reset."""
+        self.send(*words, **more)
+        return self.answer()
+
+    def send(self, method, path, body=None, more=(), end=True):
         self.stream += 2
         self.s.sendall(frame(HEADERS, END_HEADERS | (END_STREAM if body is None else 0), self.stream,
                              headers(method, path, more)))
@@ -140,7 +144,6 @@ class Client:
                 last = at + 16384 >= len(body)
                 self.s.sendall(frame(DATA, END_STREAM if last and end else 0, self.stream,
                                      body[at:at + 16384]))
-        return self.answer()
 
     def answer(self):
         status, content = 0, b""
@@ -160,6 +163,17 @@ class Client:
                 content += payload
             if kind in (HEADERS, DATA) and flags & END_STREAM:
                 return status, content
+
+    def statuses(self, n):
+        """Those of the answers to the last n that were sent."""
+        found, ended = {}, set()
+        while len(ended) < n:
+            kind, flags, stream, payload = self.next()
+            if kind == HEADERS:
+                found[stream] = self.status(payload)
+            if stream > self.stream - 2 * n and (kind == RST_STREAM or kind in (HEADERS, DATA) and flags & END_STREAM):
+                ended.add(stream)
+        return sorted(found[stream] for stream in ended)
 
     def hello(self, cluster="test", node="0.1", **more):
         return self.request("POST", "/v1/hello", {"cluster": cluster, "node": node, "version": 1,

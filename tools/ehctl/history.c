@@ -93,6 +93,9 @@ static int take(void *ctx, int option, const char *text)
 	case 'f':
 		json_object_set_new(a->ask, "failed", json_true());
 		return 0;
+	case 'a':
+		json_object_set_new(a->ask, "all", json_true());
+		return 0;
 	case 'c':
 		a->csv = true;
 		return 0;
@@ -296,6 +299,7 @@ static int run(int argc, char **argv, bool json)
 		{ "reason", required_argument, NULL, 'r' },
 		{ "session", required_argument, NULL, 'S' },
 		{ "failed", no_argument, NULL, 'f' },
+		{ "all", no_argument, NULL, 'a' },
 		{ "csv", no_argument, NULL, 'c' },
 		{ "number", required_argument, NULL, 'n' },
 		{ 0 },

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ehctl.h"
 
-#include <stdio.h>
+#include <getopt.h>
+#include <stdbool.h>
 
 #include "client.h"
+#include "whole.h"
 
 static void print_tasks(const json_t *reply)
 {
@@ -29,15 +31,25 @@ static void print_tasks(const json_t *reply)
 	table_print(t);
 }
 
+static int take(void *all, int option, const char *text)
+{
+	*(bool *)all = true;
+	return 0;
+}
+
 static int run(int argc, char **argv, bool json)
 {
+	static const struct option options[] = { { "all", no_argument, NULL, 'a' }, { 0 } };
 	json_t *reply, *task, *status;
+	bool all = false;
 	size_t i;
-	int code;
+	int code = options_each(argc, argv, options, take, &all);
 
-	if (argc > 1)
-		return bad_argument(argv[1]);
-	reply = client_ask(json_pack("{s:s}", "command", "tasks"), &code);
+	if (!code && optind < argc)
+		code = bad_argument(argv[optind]);
+	if (code)
+		return code;
+	reply = client_ask(json_pack("{s:s,s:b}", "command", "tasks", "all", (int)all), &code);
 	if (!reply)
 		return code;
 	json_array_foreach(json_object_get(reply, "tasks"), i, task)
@@ -50,16 +62,20 @@ static int run(int argc, char **argv, bool json)
 		client_print_draining(status);
 		json_decref(status);
 	}
+	if (all && !json)
+		whole_print_missing(reply);
 	json_decref(reply);
 	return code;
 }
 
 const struct command tasks_command = {
 	.name = "tasks",
-	.arguments = "[--json]",
+	.arguments = "[--all] [--json]",
 	.help = "list managed tasks, tasks away and guests\n\n"
+		"  --all   those of all nodes; else those that this node knows of\n"
 		"CPU and MEM are what a task has used and uses, \"-\" if this is not known.\n"
 		"SESSION is the name given with `ehctl run -n`. `ehctl why ID` explains the\n"
-		"placement of one, `ehctl cancel ID` ends it.",
+		"placement of one, `ehctl cancel ID` ends it. Users see their own tasks, root and\n"
+		"members of `admin-group` those of all.",
 	.run = run,
 };

@@ -2,71 +2,68 @@
 #include "ehctl.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client.h"
+#include "event.h"
+#include "whole.h"
 
-/* Whether this is the name of a host whose code is in another member, which shows it. */
-static bool is_name(const json_t *event, const char *key)
+#define LOOK_S 1 /* between two looks at all nodes */
+#define LATE_S 2 /* what is told again: a look takes time, and nodes answer one after the other */
+#define MISSED_S 60 /* a node that has not answered for longer has lost what it would have told */
+
+struct arguments {
+	struct event_filter filter;
+	bool all, json;
+};
+
+static const struct option_row table[] = {
+	{ "all", OPTION_FLAG, offsetof(struct arguments, all),
+	  .help = "those of all nodes, looked for each second" },
+	{ "event", OPTION_TEXT, offsetof(struct arguments, filter.event), "NAME",
+	  .help = "only these, such as place, finish or peer" },
+	{ "node", OPTION_TEXT, offsetof(struct arguments, filter.node), "NODE",
+	  .help = "only what has to do with this host or code" },
+	{ "program", OPTION_TEXT, offsetof(struct arguments, filter.program), "NAME",
+	  .help = "only of tasks that run this" },
+	{ "user", OPTION_TEXT, offsetof(struct arguments, filter.user), "USER",
+	  .help = "only of tasks of this user: a name or a number" },
+	{ 0 },
+};
+
+/* False: nobody reads it. */
+static bool tell(const struct arguments *a, json_t *event, int *code)
 {
-	char code[64];
-	size_t n = strlen(key);
-
-	if (!strcmp(key, "host"))
-		return json_object_get(event, "node");
-	if (n < 6 || n >= sizeof(code) || strcmp(key + n - 5, "_host"))
-		return false;
-	snprintf(code, sizeof(code), "%.*s", (int)n - 5, key);
-	return json_object_get(event, code);
+	if (json_object_get(event, "uid"))
+		client_add_user(event);
+	if (!event_is_wanted(&a->filter, event))
+		return true;
+	if (a->json)
+		*code = json_print(event);
+	else
+		event_print(event, a->all);
+	/* SIGPIPE ends us when the reader has gone; other write errors do so here */
+	return !fflush(stdout) && !ferror(stdout);
 }
 
-/* Time and event, then the other members in the order in which they came, hosts instead of codes. */
-static void print_event(const json_t *event)
+/* ---- of this node: as they come ---- */
+
+static int watch_own(const struct arguments *a)
 {
-	const char *key;
-	json_t *value;
-
-	printf("%s  %-10s", text_of(event, "time"), text_of(event, "event"));
-	json_object_foreach((json_t *)event, key, value) {
-		char *text;
-
-		if (!strcmp(key, "time") || !strcmp(key, "event") || is_name(event, key))
-			continue;
-		if (json_is_string(value)) {
-			printf("  %s %s", key, client_host(event, key));
-			continue;
-		}
-		text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(4));
-		printf("  %s %s", key, text ? text : "-");
-		free(text);
-	}
-	putchar('\n');
-}
-
-static int run(int argc, char **argv, bool json)
-{
-	bool end = false;
+	bool end = false, read = true;
 	json_t *event;
 	int fd, code = EXIT_REFUSED;
 
-	if (argc > 1)
-		return bad_argument(argv[1]);
 	fd = client_connect(false);
 	if (fd < 0)
 		return EXIT_REFUSED;
 	if (client_send(fd, json_pack("{s:s}", "command", "watch")))
 		goto close_fd;
-	while ((event = client_receive(fd, &code, &end))) {
-		if (json)
-			code = json_print(event);
-		else
-			print_event(event);
+	while (read && (event = client_receive(fd, &code, &end))) {
+		read = tell(a, event, &code);
 		json_decref(event);
-		/* SIGPIPE ends us when the reader has gone; other write errors do so here */
-		if (fflush(stdout) || ferror(stdout))
-			break;
 	}
 	if (end)
 		code = fail(EXIT_REFUSED, "the agent has ended");
@@ -75,11 +72,119 @@ close_fd:
 	return code;
 }
 
+/* ---- of all nodes: looked for ---- */
+
+struct looks {
+	const struct arguments *arguments;
+	double begun, complete; /* the last one; the last one that all nodes answered */
+	json_t *now, *before; /* the events of the last two looks, which overlap */
+	size_t silent; /* nodes that did not answer the last one */
+};
+
+/* Whether no look has told it yet. */
+static bool is_new(struct looks *l, const json_t *event)
+{
+	char key[160];
+
+	/* an agent that was started again counts from 1 */
+	snprintf(key, sizeof(key), "%s %s %s", text_of(event, "self"), integer_of(event, "number"),
+		 text_of(event, "time"));
+	json_object_set_new(l->now, key, json_true());
+	return !json_object_get(l->before, key);
+}
+
+static bool tell_new(struct looks *l, const json_t *events, int *code)
+{
+	bool read = true;
+	json_t *event;
+
+	json_decref(l->before);
+	l->before = l->now;
+	l->now = json_object();
+	/* the newest is the first */
+	for (size_t i = json_array_size(events); read && i--;) {
+		event = json_array_get(events, i);
+		if (!is_new(l, event))
+			continue;
+		json_object_del(event, "number");
+		json_object_del(event, "at");
+		read = tell(l->arguments, event, code);
+	}
+	return read;
+}
+
+/* Says which nodes are missing when that changes. */
+static void tell_missing(struct looks *l, json_t *reply)
+{
+	const size_t silent = json_array_size(json_object_get(reply, "silent"));
+
+	if ((silent && silent != l->silent) || json_is_true(json_object_get(reply, "more")))
+		whole_print_missing(reply);
+	l->silent = silent;
+	if (!silent)
+		l->complete = l->begun;
+}
+
+/* False: over. */
+static bool look(struct looks *l, int *code)
+{
+	const double now = progress_seconds(CLOCK_BOOTTIME);
+	double since = now - l->complete + LATE_S;
+	json_t *reply;
+	bool read;
+
+	if (since > MISSED_S)
+		since = MISSED_S;
+	l->begun = now;
+	reply = client_ask(
+		json_pack("{s:s,s:I}", "command", "events", "since_ms", (json_int_t)(since * 1000)),
+		code);
+	if (!reply)
+		return false;
+	tell_missing(l, reply);
+	read = tell_new(l, json_object_get(reply, "events"), code);
+	json_decref(reply);
+	return read;
+}
+
+static int watch_all(const struct arguments *a)
+{
+	const double start = progress_seconds(CLOCK_BOOTTIME);
+	const struct timespec pause = { LOOK_S, 0 };
+	struct looks l = { a, start, start, json_object(), json_object(), 0 };
+	int code = EXIT_DONE;
+
+	while (look(&l, &code))
+		nanosleep(&pause, NULL);
+	json_decref(l.now);
+	json_decref(l.before);
+	return code;
+}
+
+static int run(int argc, char **argv, bool json)
+{
+	struct arguments a = { .json = json };
+	int code = options_parse(argc, argv, table, &a);
+
+	if (!code && optind < argc)
+		code = bad_argument(argv[optind]);
+	if (code)
+		return code;
+	return a.all ? watch_all(&a) : watch_own(&a);
+}
+
 const struct command watch_command = {
 	.name = "watch",
-	.arguments = "[--json]",
+	.arguments = "[--all] [--event NAME] [--node NODE] [--program NAME] [--user USER] [--json]",
 	.help = "show events, one per line, until interrupted\n\n"
 		"Events are state changes, placements, ends of tasks, thresholds, peers and\n"
-		"controllers.",
+		"controllers.\n"
+		"  --all           those of all nodes, looked for each second; else of this one\n"
+		"  --event NAME    only these, such as place, finish or peer\n"
+		"  --node NODE     only what has to do with this host or code\n"
+		"  --program NAME  only of tasks that run this\n"
+		"  --user USER     only of tasks of this user: a name or a number\n"
+		"Users see events of their own tasks, root and members of `admin-group` those of\n"
+		"all.",
 	.run = run,
 };

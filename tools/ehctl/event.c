@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "event.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "tools/common/common.h"
+
+/* ---- which events ---- */
+
+/* Whether one of the members that name nodes is this host or code. */
+static bool is_about(const json_t *event, const char *node)
+{
+	static const char *const members[] = {
+		"self", "node", "home", "executor", "parent", "top"
+	};
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+		if (json_object_get(event, members[i]) &&
+		    (!strcmp(text_of(event, members[i]), node) ||
+		     !strcmp(client_host(event, members[i]), node)))
+			return true;
+	return json_object_get(event, "host") && !strcmp(text_of(event, "host"), node);
+}
+
+static bool is_of(const json_t *event, const char *user)
+{
+	return json_object_get(event, "uid") &&
+	       (!strcmp(text_of(event, "user"), user) || !strcmp(integer_of(event, "uid"), user));
+}
+
+bool event_is_wanted(const struct event_filter *f, const json_t *event)
+{
+	return (!f->event || !strcmp(text_of(event, "event"), f->event)) &&
+	       (!f->node || is_about(event, f->node)) &&
+	       (!f->program || !strcmp(text_of(event, "command"), f->program)) &&
+	       (!f->user || is_of(event, f->user));
+}
+
+/* ---- a line of text ---- */
+
+/* Whether this is the name of a host whose code is in another member, which shows it. */
+static bool is_name(const json_t *event, const char *key)
+{
+	char code[64];
+	size_t n = strlen(key);
+
+	if (!strcmp(key, "host"))
+		return json_object_get(event, "node");
+	if (n < 6 || n >= sizeof(code) || strcmp(key + n - 5, "_host"))
+		return false;
+	snprintf(code, sizeof(code), "%.*s", (int)n - 5, key);
+	return json_object_get(event, code);
+}
+
+/* What is shown in another way, or is for programs only. */
+static bool is_apart(const char *key)
+{
+	static const char *const keys[] = { "time",   "event", "status", "exit",
+					    "signal", "lost",  "self",	 "uid" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
+static void print_end(const json_t *event)
+{
+	const json_t *sig = json_object_get(event, "signal");
+	const char *name;
+
+	if (json_is_true(json_object_get(event, "lost"))) {
+		printf("  lost");
+	} else if (json_is_integer(sig)) {
+		name = sigabbrev_np((int)json_integer_value(sig));
+		printf("  killed by %s%s", name ? "SIG" : "signal ",
+		       name ? name : integer_of(event, "signal"));
+	} else if (json_object_get(event, "exit")) {
+		printf("  exit %s", integer_of(event, "exit"));
+	}
+}
+
+/* The other members come in the order in which the agent said them, hosts instead of codes. */
+void event_print(const json_t *event, bool all)
+{
+	const char *key;
+	json_t *value;
+
+	printf("%s  ", text_of(event, "time"));
+	if (all)
+		printf("%-10s  ", client_host(event, "self"));
+	printf("%-10s", text_of(event, "event"));
+	json_object_foreach((json_t *)event, key, value) {
+		char *text;
+
+		if (is_apart(key) || is_name(event, key))
+			continue;
+		if (json_is_string(value)) {
+			printf("  %s %s", key, client_host(event, key));
+			continue;
+		}
+		text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(4));
+		printf("  %s %s", key, text ? text : "-");
+		free(text);
+	}
+	print_end(event);
+	putchar('\n');
+}

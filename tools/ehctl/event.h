@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/** @file event.h  Events of `ehctl watch`: which are wanted, and a line of text for each. */
+#ifndef EHCTL_EVENT_H
+#define EHCTL_EVENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/** NULL: any. */
+struct event_filter {
+	const char *event; /**< its name */
+	const char *node; /**< a host or a code that it has to do with */
+	const char *program; /**< of a task */
+	const char *user; /**< of a task: a name or a number */
+};
+
+bool event_is_wanted(const struct event_filter *filter, const json_t *event);
+
+/** Prints time, event and the rest; with `all` also the node that tells it (`self`). */
+void event_print(const json_t *event, bool all);
+
+#endif
