@@ -74,42 +74,50 @@ static uint64_t memory_cached(const char *folder, const char *const words[2])
 }
 
 /* False: not the directory of a cgroup, or one without limit. */
-static bool memory_of_cgroup(const char *folder, uint64_t *left)
+static bool memory_of_cgroup(const char *folder, struct memory_state *out)
 {
 	static const char *const files[][2] = { { "memory.max", "memory.current" },
 						{ "memory.limit_in_bytes",
 						  "memory.usage_in_bytes" } };
 	static const char *const caches[][2] = { { "inactive_file ", "active_file " },
 						 { "total_inactive_file ", "total_active_file " } };
-	uint64_t most, used, cached;
+	uint64_t used, cached;
 
 	for (int i = 0; i < 2; i++) {
-		if (!memory_number(folder, files[i][0], "", &most) ||
+		if (!memory_number(folder, files[i][0], "", &out->all) ||
 		    !memory_number(folder, files[i][1], "", &used))
 			continue;
 		cached = memory_cached(folder, caches[i]);
 		used = used > cached ? used - cached : 0;
-		*left = most > used ? most - used : 0;
+		out->left = out->all > used ? out->all - used : 0;
 		return true;
 	}
 	return false;
 }
 
+static bool memory_of_machine(const char *folder, struct memory_state *out)
+{
+	if (!memory_number(folder, "meminfo", "MemAvailable:", &out->left))
+		return false;
+	memory_number(folder, "meminfo", "MemTotal:", &out->all);
+	out->left <<= 10;
+	out->all <<= 10;
+	return true;
+}
+
 void memory_look(const struct agent *agent, struct memory_state *out)
 {
 	const char *folder = agent->config->memory;
-	uint64_t of_cgroup;
+	struct memory_state of_cgroup = { 0 };
 
 	*out = (struct memory_state){ 0 };
-	if (memory_number(folder, "meminfo", "MemAvailable:", &out->left)) {
-		out->left <<= 10;
+	if (memory_of_machine(folder, out)) {
 		out->waits = memory_waits(folder, "pressure/memory");
 		return;
 	}
-	if (memory_number(MEMORY_PROC, "meminfo", "MemAvailable:", &out->left))
-		out->left <<= 10;
-	if (memory_of_cgroup(folder, &of_cgroup) && of_cgroup < out->left)
-		out->left = of_cgroup;
+	memory_of_machine(MEMORY_PROC, out);
+	if (memory_of_cgroup(folder, &of_cgroup) && of_cgroup.left < out->left)
+		*out = of_cgroup;
 	out->waits = memory_waits(folder, "memory.pressure");
 }
 

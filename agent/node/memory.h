@@ -15,6 +15,7 @@ struct agent;
 
 struct memory_state {
 	uint64_t left; /**< bytes available without swapping; 0 if it cannot be read */
+	uint64_t all; /**< of these and those in use; 0: not known */
 	double waits; /**< per cent of ten seconds in which some task waited for memory; 0: not known */
 };
 
