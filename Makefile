@@ -91,7 +91,7 @@ AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION) $(ADDRESS) $(PIDFD) 
 # The command line of a program that is started elsewhere.
 WORDS	  := helpers/common/exec_words.c helpers/common/program.c
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC) $(ADDRESS) $(WORDS)
-EHTOP_SRC := $(wildcard tools/ehtop/*.c) tools/ehctl/client.c $(COMMON_SRC) $(ADDRESS)
+EHTOP_SRC := $(wildcard tools/ehtop/*.c) tools/ehctl/client.c tools/ehctl/ended.c $(COMMON_SRC) $(ADDRESS)
 EHMETRICS_SRC := $(wildcard tools/ehmetrics/*.c) $(COMMON_SRC) $(ADDRESS)
 EHRSH_SRC := $(wildcard tools/ehrsh/*.c) $(COMPANION)
 EHPLAN_SRC := $(wildcard tools/ehplan/*.c) $(COMMON_SRC) tools/ehctl/client.c tools/ehctl/launch.c $(ADDRESS) $(WORDS)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "ended.h"
 #include "cluster/shortid.h"
 #include "history/csv.h"
 #include "history/when.h"
@@ -110,48 +111,6 @@ static int take(void *ctx, int option, const char *text)
 
 /* ---- the table ---- */
 
-/* Local time: of today without the date. */
-static const char *start_of(const json_t *task, char out[24])
-{
-	time_t now = time(NULL), at;
-	struct tm tm, today;
-	int year, month, day, hour, minute, second;
-
-	if (sscanf(text_of(task, "started"), "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour,
-		   &minute, &second) != 6)
-		return "-";
-	tm = (struct tm){ .tm_year = year - 1900,
-			  .tm_mon = month - 1,
-			  .tm_mday = day,
-			  .tm_hour = hour,
-			  .tm_min = minute,
-			  .tm_sec = second };
-	at = timegm(&tm);
-	localtime_r(&at, &tm);
-	localtime_r(&now, &today);
-	strftime(out, 24,
-		 tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year ? "%H:%M:%S"
-		 : tm.tm_year == today.tm_year				    ? "%m-%d %H:%M"
-									    : "%Y-%m-%d",
-		 &tm);
-	return out;
-}
-
-/* Its exit status, the signal that killed it, or what else became of it. */
-static const char *end_of(const json_t *task, char out[24])
-{
-	const json_t *code = json_object_get(task, "exit"), *sig = json_object_get(task, "signal");
-	const char *state = text_of(task, "state");
-
-	if (!strcmp(state, "lost") || !(json_is_integer(code) || json_is_integer(sig)))
-		/* Of one that ran here it is known only that it has ended. */
-		return strcmp(state, "ended") ? state : "-";
-	if (json_is_integer(code))
-		return integer_of(task, "exit");
-	snprintf(out, 24, "SIG%s", sigabbrev_np((int)json_integer_value(sig)) ?: "?");
-	return out;
-}
-
 static void add_cpu(json_t *task)
 {
 	const json_t *user = json_object_get(task, "cpu_user");
@@ -201,9 +160,9 @@ static void print_table(json_t *tasks)
 	add_short(tasks);
 	json_array_foreach(tasks, i, task) {
 		add_cpu(task);
-		table_row(t, id_of(task), start_of(task, start), duration_of(task, "elapsed"),
-			  text_of(task, "user"), client_host(task, "executor"), end_of(task, end),
-			  duration_of(task, "cpu"), size_of(task, "memory"),
+		table_row(t, id_of(task), ended_start(task, start), duration_of(task, "elapsed"),
+			  text_of(task, "user"), client_host(task, "executor"),
+			  ended_how(task, end), duration_of(task, "cpu"), size_of(task, "memory"),
 			  text_of(task, "reason"), client_session(task, session),
 			  text_of(task, "command"), NULL);
 	}

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ehtop.h"
+#include "ask.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,89 +38,155 @@ static bool ask_find(char *path, size_t size)
 	return false;
 }
 
-static char *ask_read(int fd)
+struct ask {
+	pid_t pid;
+	int fd; /* what it prints; -1: all has been read */
+	char *text;
+	size_t length, room;
+	const char *trouble; /* why it could not be run */
+};
+
+static void ask_fail(struct ask *a, const char *trouble)
 {
-	char *text = NULL, *more;
-	size_t length = 0, room = 0;
-	ssize_t n = 1;
+	if (a->fd >= 0)
+		close(a->fd);
+	a->fd = -1;
+	if (!a->trouble)
+		a->trouble = trouble;
+}
 
-	while (n && length < ASK_MOST) {
-		if (room - length < 2) {
-			room = room ? 2 * room : 4096;
-			more = realloc(text, room);
-			if (!more)
-				goto free_text;
-			text = more;
-		}
-		n = read(fd, text + length, room - length - 1);
-		if (n < 0 && errno != EINTR)
-			goto free_text;
-		length += n > 0 ? n : 0;
+/* 0, or a number of errno. */
+static int ask_spawn(struct ask *a, const char *path, char **argv, int out)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int err = posix_spawn_file_actions_init(&actions);
+
+	if (err)
+		return err;
+	err = posix_spawnattr_init(&attributes);
+	if (err)
+		goto destroy_actions;
+	err = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	if (!err)
+		err = posix_spawn_file_actions_adddup2(&actions, out, 1);
+	if (!err)
+		err = posix_spawn_file_actions_adddup2(&actions, out, 2);
+	/* signals wait in this program, but for poll() */
+	sigemptyset(&none);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	if (!err)
+		err = posix_spawn(&a->pid, path, &actions, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
+destroy_actions:
+	posix_spawn_file_actions_destroy(&actions);
+	return err;
+}
+
+struct ask *ask_begin(const char *const *words)
+{
+	char path[PATH_MAX], *argv[ASK_WORDS + 2] = { (char *)"ehctl" };
+	struct ask *a = calloc(1, sizeof(*a));
+	int pipes[2], err;
+
+	if (!a)
+		return NULL;
+	a->fd = -1;
+	for (int i = 0; i < ASK_WORDS && words[i]; i++)
+		argv[i + 1] = (char *)words[i];
+	if (!ask_find(path, sizeof(path))) {
+		ask_fail(a, "ehctl is not installed where this program expects it");
+		return a;
 	}
-	text[length] = '\0';
-	return text;
+	if (pipe2(pipes, O_CLOEXEC)) {
+		ask_fail(a, strerror(errno));
+		return a;
+	}
+	err = ask_spawn(a, path, argv, pipes[1]);
+	close(pipes[1]);
+	a->fd = pipes[0];
+	if (err)
+		ask_fail(a, strerror(err));
+	return a;
+}
 
-free_text:
-	free(text);
-	return NULL;
+int ask_fd(const struct ask *a)
+{
+	return a->fd;
+}
+
+void ask_read(struct ask *a)
+{
+	const size_t room = a->room ? 2 * a->room : 4096;
+	char *more;
+	ssize_t n;
+
+	if (a->room - a->length < 2) {
+		more = room <= ASK_MOST ? realloc(a->text, room) : NULL;
+		if (!more) {
+			ask_fail(a, "its answer is too long");
+			return;
+		}
+		a->text = more;
+		a->room = room;
+	}
+	n = read(a->fd, a->text + a->length, a->room - a->length - 1);
+	if (n > 0)
+		a->length += n;
+	else if (!n || errno != EINTR)
+		ask_fail(a, NULL);
+}
+
+int ask_end(struct ask *a, char **said)
+{
+	int status, code = -1;
+
+	if (!a) {
+		*said = strdup("ehctl: out of memory");
+		if (!*said)
+			abort(); /* there is not even memory to say so */
+		return -1;
+	}
+	if (a->pid) {
+		if (a->fd >= 0)
+			kill(a->pid, SIGTERM);
+		ask_fail(a, NULL);
+		while (waitpid(a->pid, &status, 0) < 0 && errno == EINTR)
+			;
+		code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+	if (a->trouble) {
+		free(a->text);
+		code = -1;
+		if (asprintf(said, "ehctl: %s", a->trouble) < 0)
+			abort();
+	} else {
+		*said = a->text ?: strdup("");
+		if (!*said)
+			abort();
+		(*said)[a->length] = '\0';
+	}
+	free(a);
+	return code;
 }
 
 int ask(const char *const *words, char **said)
 {
-	char path[PATH_MAX], *argv[ASK_WORDS + 2] = { (char *)"ehctl" };
-	posix_spawn_file_actions_t actions;
-	int pipes[2], status, err = ENOENT, code = -1;
-	const char *trouble = "ehctl is not installed where this program expects it";
-	pid_t pid;
+	struct ask *a = ask_begin(words);
 
-	*said = NULL;
-	for (int i = 0; i < ASK_WORDS && words[i]; i++)
-		argv[i + 1] = (char *)words[i];
-	if (!ask_find(path, sizeof(path)))
-		goto say;
-	trouble = NULL;
-	if (pipe2(pipes, O_CLOEXEC)) {
-		err = errno;
-		goto say;
-	}
-	err = posix_spawn_file_actions_init(&actions);
-	if (err)
-		goto close_pipes;
-	err = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	if (!err)
-		err = posix_spawn_file_actions_adddup2(&actions, pipes[1], 1);
-	if (!err)
-		err = posix_spawn_file_actions_adddup2(&actions, pipes[1], 2);
-	if (!err)
-		err = posix_spawn(&pid, path, &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (err)
-		goto close_pipes;
-	close(pipes[1]);
-	*said = ask_read(pipes[0]);
-	close(pipes[0]);
-	err = *said ? 0 : ENOMEM;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	goto say;
-
-close_pipes:
-	close(pipes[0]);
-	close(pipes[1]);
-say:
-	if (!*said && asprintf(said, "ehctl: %s", trouble ? trouble : strerror(err)) < 0)
-		abort(); /* there is not even memory to say so */
-	return code;
+	while (a && ask_fd(a) >= 0)
+		ask_read(a);
+	return ask_end(a, said);
 }
 
-json_t *ask_json(const char *command, char **said)
+json_t *ask_json(struct ask *a, char **said)
 {
-	const char *const words[] = { command, "--json", NULL };
 	json_error_t error;
 	json_t *answer = NULL;
 
-	if (!ask(words, said))
+	if (!ask_end(a, said))
 		answer = json_loads(*said, 0, &error);
 	if (json_is_object(answer))
 		return answer;

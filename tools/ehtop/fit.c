@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ehtop.h"
+#include "fit.h"
 
 #include <langinfo.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
@@ -46,8 +47,7 @@ static size_t fit_next(const char *text, mbstate_t *state, int *columns)
 	return n;
 }
 
-/* How many columns it takes, each that cannot be shown as one. */
-static unsigned int fit_width(const char *text)
+unsigned int fit_width(const char *text)
 {
 	mbstate_t state = { 0 };
 	unsigned int width = 0;

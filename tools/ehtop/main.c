@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ehtop.h"
-
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -9,6 +7,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "ask.h"
+#include "looks.h"
+#include "picture.h"
+#include "screen.h"
 #include "tools/common/common.h"
 
 #define MAIN_COLUMNS 80
@@ -36,28 +38,35 @@ static unsigned int main_columns(void)
 	return said && atoi(said) > 0 ? atoi(said) : MAIN_COLUMNS;
 }
 
+/* All that has been asked for. */
+static void main_look(struct looks *l)
+{
+	struct pollfd fds[LOOKS_KINDS];
+	int n = 0;
+
+	looks_begin(l, false);
+	while (looks_take(l, fds, n), looks_are_under_way(l)) {
+		n = looks_poll(l, fds);
+		if (poll(fds, n, -1) < 0)
+			n = 0;
+	}
+}
+
 static int main_once(void)
 {
 	struct picture p = { 0 };
+	struct looks looks = { 0 };
 	struct picture_look look = { .columns = main_columns() };
 	int code = EXIT_REFUSED;
-	char *said;
-	json_t *status, *tasks = NULL;
 
-	status = ask_json("status", &said);
-	if (status) {
-		free(said);
-		tasks = ask_json("tasks", &said);
-	}
-	if (!tasks) {
+	main_look(&looks);
+	if (!looks.tasks || !looks.status) {
 		/* a message of ehctl, which names itself */
-		fputs(said, stderr);
-		if (*said && said[strlen(said) - 1] != '\n')
-			fputc('\n', stderr);
+		fprintf(stderr, "%s\n", looks.said);
 		goto free_all;
 	}
-	look.status = status;
-	look.tasks = tasks;
+	look.status = looks.status;
+	look.tasks = looks.tasks;
 	if (picture_make(&p, &look)) {
 		fail(0, "out of memory");
 		goto free_all;
@@ -73,9 +82,7 @@ static int main_once(void)
 
 free_all:
 	picture_free(&p);
-	json_decref(tasks);
-	json_decref(status);
-	free(said);
+	looks_end(&looks);
 	return code;
 }
 

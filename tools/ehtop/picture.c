@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ehtop.h"
+#include "picture.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,66 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "fit.h"
+#include "past.h"
 #include "tools/common/common.h"
 #include "tools/ehctl/client.h"
 
 #define PICTURE_BAR 10
+#define PICTURE_HOST 20
 #define PICTURE_REASONS 5
-
-/** A cell of a row: below 0 it ends at the right, and 0 is what the others leave. */
-struct cell {
-	const char *text;
-	int columns;
-};
-
-static struct line *line_new(struct picture *p)
-{
-	struct line *more;
-
-	if (p->n == p->room) {
-		more = realloc(p->lines, (2 * p->room + 16) * sizeof(*p->lines));
-		if (!more)
-			return NULL;
-		p->lines = more;
-		p->room = 2 * p->room + 16;
-	}
-	p->lines[p->n] = (struct line){ 0 };
-	return &p->lines[p->n++];
-}
-
-/* A line of cells with a space before each, cut where the screen ends. */
-static struct line *line_row(struct picture *p, unsigned int columns, const struct cell *cells,
-			     size_t n)
-{
-	struct line *line = line_new(p);
-	char text[sizeof(line->text)] = "";
-	int rest = columns;
-	size_t length = 0;
-
-	for (size_t i = 0; i < n; i++)
-		rest -= 1 + abs(cells[i].columns);
-	for (size_t i = 0; line && i < n; i++) {
-		const int wide = cells[i].columns ? abs(cells[i].columns) : rest > 1 ? rest : 1;
-
-		length = fit_add(text, length, sizeof(text), " ", 1, FIT_LEFT);
-		length = fit_add(text, length, sizeof(text), cells[i].text, wide,
-				 cells[i].columns < 0 ? FIT_RIGHT : FIT_LEFT);
-	}
-	if (line)
-		fit_add(line->text, 0, sizeof(line->text), text, columns, FIT_LEFT);
-	return line;
-}
-
-#define ROW(p, columns, ...)                                       \
-	line_row(p, columns, (const struct cell[]){ __VA_ARGS__ }, \
-		 sizeof((const struct cell[]){ __VA_ARGS__ }) / sizeof(struct cell))
-
-static struct line *line_heading(struct line *line)
-{
-	if (line)
-		line->tone = TONE_HEADING;
-	return line;
-}
 
 static bool node_is_up(const json_t *node)
 {
@@ -84,6 +32,8 @@ static int picture_head(struct picture *p, const struct picture_look *look)
 	size_t up = 0, draining = 0, all = 0, i;
 	const json_t *node;
 	char text[256], clock[16] = "";
+	/* those that do not say what tasks they have */
+	const size_t silent = json_array_size(json_object_get(look->tasks, "silent"));
 	const time_t now = time(NULL);
 	struct tm tm;
 	struct line *line;
@@ -100,6 +50,14 @@ static int picture_head(struct picture *p, const struct picture_look *look)
 	if (draining)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %zu draining",
 			 draining);
+	if (silent)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %zu silent", silent);
+	if (look->order)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", by %s",
+			 order_name(look->order));
+	if (look->filter && *look->filter)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", only \"%.40s\"",
+			 look->filter);
 	line = ROW(p, look->columns, { text, 0 }, { clock, -8 });
 	return line_heading(line) ? 0 : -ENOMEM;
 }
@@ -131,13 +89,42 @@ static void node_note(const json_t *node, char *out, size_t size)
 		 who ? who : "", who ? ")" : "");
 }
 
-static int picture_node(struct picture *p, const struct picture_look *look, const json_t *node)
+/* "41%", or "-" */
+static void node_part(const json_t *node, const char *member, char out[8])
+{
+	const json_t *part = json_object_get(node, member);
+	const double is = json_number_value(part);
+
+	if (json_is_number(part) && is >= 0 && is <= 1)
+		snprintf(out, 8, "%.0f%%", 100 * is);
+	else
+		strcpy(out, "-");
+}
+
+/* As wide as the longest needs, within bounds. */
+static int columns_for(const json_t *list, const char *member, int least, int most)
+{
+	const json_t *item;
+	int columns = least;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, item) {
+		const int n = (int)fit_width(client_host(item, member));
+
+		columns = n > columns ? n : columns;
+	}
+	return columns < most ? columns : most;
+}
+
+static int picture_node(struct picture *p, const struct picture_look *look, const json_t *node,
+			int hosts)
 {
 	const double load = json_number_value(json_object_get(node, "load"));
 	const double threshold = json_number_value(json_object_get(node, "threshold"));
 	const json_t *tasks = json_object_get(node, "tasks");
 	const bool leads = json_array_size(json_object_get(node, "controller_of"));
-	char bar[4 * PICTURE_BAR + 1] = "", note[256], against[32] = "";
+	char bar[4 * PICTURE_BAR + 1] = "", note[256], against[32] = "", cpu[8] = "",
+				   memory[8] = "";
 	struct line *line;
 
 	node_note(node, note, sizeof(note));
@@ -145,12 +132,14 @@ static int picture_node(struct picture *p, const struct picture_look *look, cons
 		/* The threshold is in the middle of the bar. */
 		fit_bar(bar, 0, sizeof(bar), load, 2 * threshold, PICTURE_BAR);
 		snprintf(against, sizeof(against), "%.1f/%.1f", load, threshold);
+		node_part(node, "utilization", cpu);
+		node_part(node, "memory", memory);
 	}
-	line = ROW(p, look->columns, { client_host(node, "node"), 16 }, { leads ? "*" : "", 1 },
+	line = ROW(p, look->columns, { client_host(node, "node"), hosts }, { leads ? "*" : "", 1 },
 		   { node_is_up(node) ? client_state(node) : "down", 8 }, { bar, PICTURE_BAR },
 		   { against, -9 }, { integer_of(tasks, "local"), -5 },
 		   { integer_of(tasks, "guest"), -6 }, { integer_of(tasks, "away"), -4 },
-		   { note, 0 });
+		   { cpu, -4 }, { memory, -4 }, { note, 0 });
 	if (!line)
 		return -ENOMEM;
 	line->about = ABOUT_NODE;
@@ -162,18 +151,21 @@ static int picture_node(struct picture *p, const struct picture_look *look, cons
 
 static int picture_nodes(struct picture *p, const struct picture_look *look)
 {
-	const json_t *node;
+	const json_t *all = json_object_get(look->status, "nodes"), *node;
+	json_t *nodes = order_list(all, look->order, look->filter ?: "");
+	const int hosts = columns_for(all, "node", 6, PICTURE_HOST);
 	struct line *line;
-	int err = 0;
+	int err = nodes ? 0 : -ENOMEM;
 	size_t i;
 
-	line = ROW(p, look->columns, { "HOST", 16 }, { "", 1 }, { "STATE", 8 },
+	line = ROW(p, look->columns, { "HOST", hosts }, { "", 1 }, { "STATE", 8 },
 		   { "LOAD", PICTURE_BAR }, { "/THRESH", -9 }, { "LOCAL", -5 }, { "GUESTS", -6 },
-		   { "AWAY", -4 }, { "", 0 });
+		   { "AWAY", -4 }, { "CPU", -4 }, { "MEM", -4 }, { "", 0 });
 	if (!line_heading(line))
-		return -ENOMEM;
-	json_array_foreach(json_object_get(look->status, "nodes"), i, node)
-		err = err ? err : picture_node(p, look, node);
+		err = -ENOMEM;
+	json_array_foreach(nodes, i, node)
+		err = err ? err : picture_node(p, look, node, hosts);
+	json_decref(nodes);
 	return err;
 }
 
@@ -263,33 +255,45 @@ static int task_id_columns(const json_t *tasks)
 	return columns;
 }
 
+static int picture_task(struct picture *p, const struct picture_look *look, const json_t *task,
+			int ids)
+{
+	const char *id = id_of(task);
+	struct line *line =
+		ROW(p, look->columns, { id, ids }, { text_of(task, "user"), 8 },
+		    { client_host(task, "home"), 8 }, { client_host(task, "executor"), 8 },
+		    { text_of(task, "state"), 8 }, { duration_of(task, "elapsed"), -7 },
+		    { duration_of(task, "cpu"), -7 }, { size_of(task, "memory"), -5 },
+		    { text_of(task, "command"), 0 });
+
+	if (!line)
+		return -ENOMEM;
+	line->about = ABOUT_TASK;
+	snprintf(line->id, sizeof(line->id), "%s", id);
+	return 0;
+}
+
 static int picture_tasks(struct picture *p, const struct picture_look *look)
 {
-	const json_t *tasks = json_object_get(look->tasks, "tasks"), *task;
-	const int columns = task_id_columns(tasks);
+	json_t *tasks = order_list(json_object_get(look->tasks, "tasks"), look->order,
+				   look->filter ?: ""),
+	       *task;
+	const int ids = task_id_columns(tasks);
 	struct line *line;
+	int err = tasks && line_new(p) ? 0 : -ENOMEM;
 	size_t i;
 
-	if (!line_new(p))
-		return -ENOMEM;
-	line = ROW(p, look->columns, { "TASK", columns }, { "USER", 8 }, { "HOME", 10 },
-		   { "EXECUTOR", 10 }, { "STATE", 8 }, { "ELAPSED", -7 }, { "MEM", -5 },
-		   { "COMMAND", 0 });
+	line = ROW(p, look->columns, { "TASK", ids }, { "USER", 8 }, { "HOME", 8 },
+		   { "EXECUTOR", 8 }, { "STATE", 8 }, { "ELAPSED", -7 }, { "CPU", -7 },
+		   { "MEM", -5 }, { "COMMAND", 0 });
 	if (!line_heading(line))
-		return -ENOMEM;
-	json_array_foreach(tasks, i, task) {
-		const char *id = id_of(task);
-
-		line = ROW(p, look->columns, { id, columns }, { text_of(task, "user"), 8 },
-			   { client_host(task, "home"), 10 }, { client_host(task, "executor"), 10 },
-			   { text_of(task, "state"), 8 }, { duration_of(task, "elapsed"), -7 },
-			   { size_of(task, "memory"), -5 }, { text_of(task, "command"), 0 });
-		if (!line)
-			return -ENOMEM;
-		line->about = ABOUT_TASK;
-		snprintf(line->id, sizeof(line->id), "%s", id);
-	}
-	return 0;
+		err = -ENOMEM;
+	json_array_foreach(tasks, i, task)
+		err = err ? err : picture_task(p, look, task, ids);
+	if (!err && json_is_true(json_object_get(look->tasks, "more")))
+		err = ROW(p, look->columns, { "there are more", 0 }) ? 0 : -ENOMEM;
+	json_decref(tasks);
+	return err;
 }
 
 static json_int_t reason_count(const json_t *status, const char *reason)
@@ -315,7 +319,7 @@ static int count_compare(const void *a, const void *b)
 	return x->tasks < y->tasks ? 1 : x->tasks > y->tasks ? -1 : strcmp(x->reason, y->reason);
 }
 
-/* "execs: 12.0/s: not-sender 71%, files-differ 2%", or how many there were since the agent started. */
+/* "execs here: 12.0/s: not-sender 71%, files-differ 2%", or how many there were since the agent started. */
 static int picture_reasons(struct picture *p, const struct picture_look *look)
 {
 	const json_t *reasons = json_object_get(look->status, "reasons"), *r;
@@ -338,9 +342,9 @@ static int picture_reasons(struct picture *p, const struct picture_look *look)
 	}
 	qsort(counts, n, sizeof(*counts), count_compare);
 	if (look->before && look->seconds > 0)
-		used = snprintf(text, sizeof(text), "execs: %.1f/s", all / look->seconds);
+		used = snprintf(text, sizeof(text), "execs here: %.1f/s", all / look->seconds);
 	else
-		used = snprintf(text, sizeof(text), "execs: %" JSON_INTEGER_FORMAT, all);
+		used = snprintf(text, sizeof(text), "execs here: %" JSON_INTEGER_FORMAT, all);
 	for (i = 0; i < n && i < PICTURE_REASONS && counts[i].tasks; i++)
 		used += snprintf(text + used, sizeof(text) - used, "%s %.32s %.0f%%", i ? "," : ":",
 				 counts[i].reason, 100.0 * counts[i].tasks / all);
@@ -357,6 +361,8 @@ int picture_make(struct picture *p, const struct picture_look *look)
 
 	p->n = 0;
 	err = picture_head(p, look);
+	if (look->part == PART_PAST)
+		return err ? err : past_make(p, look);
 	if (look->part != PART_TASKS)
 		err = err ? err : picture_nodes(p, look);
 	if (look->part == PART_ALL)

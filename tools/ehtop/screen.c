@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "ehtop.h"
+#include "screen.h"
 
 #include <curses.h>
 #include <math.h>
@@ -8,26 +8,35 @@
 #include <string.h>
 #include <time.h>
 
+#include "ask.h"
+#include "fit.h"
+#include "looks.h"
+#include "picture.h"
+#include "terminal.h"
 #include "tools/common/common.h"
 
-#define SCREEN_KEYS "[t]asks [w]hy [d]rain [k]ill [q]uit"
+#define SCREEN_KEYS "[t]asks [h]istory [w]hy [d]rain [k]ill [s]ort [/]filter [q]uit"
 #define SCREEN_HELP                                                             \
-	"up, down   choose a node or a task\n"                                  \
+	"up, down, page up, page down, home, end   choose a node or a task\n"   \
 	"t          all, nodes only, tasks only\n"                              \
-	"w, Enter   why the task runs where it runs\n"                          \
+	"h          what has run, the newest first; h goes back\n"              \
+	"w, Enter   why the task runs, or ran, where it does\n"                 \
 	"d          drain the node, or undrain it\n"                            \
 	"k          cancel the task\n"                                          \
+	"s          sort by code, busy, memory, longest, name\n"                \
+	"/          only what has this text in it; empty: all\n"                \
 	"space      look now\n"                                                 \
 	"q          quit\n\n"                                                   \
 	"A bar is the load; its middle is the threshold. * marks a node that\n" \
-	"leads a group. Tasks are those of this node and its guests.\n"
+	"leads a group. Tasks are those of all nodes that you may see.\n"
 
 struct screen {
 	struct picture picture;
-	json_t *status, *tasks, *before;
-	double looked, before_looked; /* when */
-	double delay;
-	enum picture_part part;
+	struct looks looks;
+	double delay, next; /* next: when it looks again */
+	enum picture_part part, part_before; /* before the history was shown */
+	enum order order;
+	char filter[64];
 	char chosen[64]; /* id of the chosen line; "": none */
 	enum line_about about;
 	size_t first; /* of the lines below the head that are shown */
@@ -40,6 +49,7 @@ static attr_t screen_tone(enum line_tone tone)
 	case TONE_HEADING:
 		return A_BOLD;
 	case TONE_SENDER:
+	case TONE_FAILED:
 		return COLOR_PAIR(1) | A_BOLD;
 	case TONE_RECEIVER:
 		return COLOR_PAIR(2);
@@ -66,20 +76,21 @@ static const struct line *screen_chosen(const struct screen *s, size_t *at)
 	return NULL;
 }
 
-/* To the next line in this direction that is about something. */
+/* By so many lines that are about something, up or down. */
 static void screen_choose(struct screen *s, int by)
 {
+	const int step = by > 0 ? 1 : -1;
 	size_t at = by > 0 ? (size_t)-1 : s->picture.n;
 
 	screen_chosen(s, &at);
-	for (at += by; at < s->picture.n; at += by) {
+	for (at += step; at < s->picture.n && by; at += step) {
 		const struct line *line = &s->picture.lines[at];
 
 		if (!line->about)
 			continue;
+		by -= step;
 		s->about = line->about;
 		snprintf(s->chosen, sizeof(s->chosen), "%s", line->id);
-		return;
 	}
 }
 
@@ -89,24 +100,11 @@ static void screen_say(struct screen *s, const char *said)
 	snprintf(s->message, sizeof(s->message), "%.*s", (int)strcspn(said, "\n"), said);
 }
 
-static void screen_show(struct screen *s)
+/* What is chosen stays in sight. */
+static void screen_scroll(struct screen *s, size_t rows)
 {
-	const size_t rows = LINES > 2 ? LINES - 2 : 0;
-	const struct picture_look look = { .status = s->status,
-					   .tasks = s->tasks,
-					   .before = s->before,
-					   .seconds = s->looked - s->before_looked,
-					   .part = s->part,
-					   .columns = COLS };
-	char text[1024];
 	size_t at = 0;
 
-	if (s->status && picture_make(&s->picture, &look))
-		screen_say(s, "out of memory");
-	erase();
-	if (s->picture.n && LINES > 0)
-		mvaddstr(0, 0, s->picture.lines[0].text);
-	/* What is chosen stays in sight. */
 	if (screen_chosen(s, &at)) {
 		if (at <= s->first)
 			s->first = at ? at - 1 : 0;
@@ -115,6 +113,43 @@ static void screen_show(struct screen *s)
 	}
 	if (s->first + rows >= s->picture.n)
 		s->first = s->picture.n > rows ? s->picture.n - rows - 1 : 0;
+}
+
+static void screen_make(struct screen *s)
+{
+	const struct picture_look look = { .status = s->looks.status,
+					   .tasks = s->looks.tasks,
+					   .past = s->looks.past,
+					   .before = s->looks.before,
+					   .seconds = s->looks.looked - s->looks.before_looked,
+					   .part = s->part,
+					   .order = s->order,
+					   .filter = s->filter,
+					   .columns = COLS };
+
+	if (s->looks.status && picture_make(&s->picture, &look))
+		screen_say(s, "out of memory");
+}
+
+static const char *screen_below(const struct screen *s)
+{
+	return s->message[0]				? s->message
+	       : s->looks.said[0]			? s->looks.said
+	       : !s->looks.status			? "asking…"
+	       : s->part == PART_PAST && !s->looks.past ? "asking…"
+							: SCREEN_KEYS " [?]";
+}
+
+static void screen_show(struct screen *s)
+{
+	const size_t rows = LINES > 2 ? LINES - 2 : 0;
+	char text[1024];
+
+	screen_make(s);
+	erase();
+	if (s->picture.n && LINES > 0)
+		mvaddstr(0, 0, s->picture.lines[0].text);
+	screen_scroll(s, rows);
 	for (size_t i = 0; i < rows && 1 + s->first + i < s->picture.n; i++) {
 		const struct line *line = &s->picture.lines[1 + s->first + i];
 		const bool chosen =
@@ -125,73 +160,18 @@ static void screen_show(struct screen *s)
 	}
 	attrset(A_NORMAL);
 	if (LINES > 1 && COLS > 1) {
-		fit_add(text, 0, sizeof(text), s->message[0] ? s->message : SCREEN_KEYS " [?]",
-			COLS - 1, FIT_LEFT);
+		fit_add(text, 0, sizeof(text), screen_below(s), COLS - 1, FIT_LEFT);
 		mvaddstr(LINES - 1, 0, text);
 	}
 	refresh();
 }
 
-static void screen_look(struct screen *s)
-{
-	char *said;
-	json_t *status = ask_json("status", &said), *tasks;
-
-	/* Without an agent the last picture stays, and why. */
-	if (!status) {
-		screen_say(s, said);
-		free(said);
-		return;
-	}
-	free(said);
-	tasks = ask_json("tasks", &said);
-	if (tasks) {
-		json_decref(s->tasks);
-		s->tasks = tasks;
-	} else {
-		screen_say(s, said);
-	}
-	free(said);
-	json_decref(s->before);
-	s->before = s->status;
-	s->before_looked = s->looked;
-	s->status = status;
-	s->looked = progress_seconds(CLOCK_BOOTTIME);
-}
-
-/* Text over all, until a key. */
-static void screen_text(const char *text)
-{
-	char line[1024];
-	int row = 0;
-
-	erase();
-	for (; *text && row < LINES - 1; row++) {
-		size_t n = strcspn(text, "\n");
-		char one[1024];
-
-		snprintf(one, sizeof(one), "%.*s", (int)n, text);
-		fit_add(line, 0, sizeof(line), one, COLS, FIT_LEFT);
-		mvaddstr(row, 0, line);
-		text += n + (text[n] == '\n');
-	}
-	mvaddstr(LINES - 1, 0, "any key goes back");
-	timeout(-1);
-	getch();
-}
-
 static bool screen_sure(const char *format, const char *what)
 {
 	char text[256];
-	int key;
 
 	snprintf(text, sizeof(text), format, what);
-	move(LINES - 1, 0);
-	clrtoeol();
-	addnstr(text, COLS - 1);
-	timeout(-1);
-	key = getch();
-	return key == 'y' || key == 'Y';
+	return terminal_sure(text);
 }
 
 /* Asks ehctl for it, and shows what it says. */
@@ -220,18 +200,14 @@ static void screen_drain(struct screen *s)
 	if (line->draining) {
 		words[0] = "undrain";
 		words[2] = NULL;
-		if (screen_sure("undrain %s? [y/n] ", line->id))
+		if (screen_sure("undrain %s?", line->id))
 			screen_do(s, words, "undrained");
 		return;
 	}
-	if (!screen_sure("drain %s? It gets no new tasks. [y/n] ", line->id))
+	if (!screen_sure("drain %s? It gets no new tasks.", line->id))
 		return;
-	move(LINES - 1, 0);
-	clrtoeol();
-	addnstr("reason, which all see (may be empty): ", COLS - 1);
-	echo();
-	getnstr(reason, sizeof(reason) - 1);
-	noecho();
+	if (!terminal_line("reason, which all see (may be empty): ", reason, sizeof(reason)))
+		return;
 	words[2] = reason[0] ? "--reason" : NULL;
 	words[3] = reason[0] ? reason : NULL;
 	screen_do(s, words, "draining");
@@ -250,19 +226,43 @@ static void screen_task(struct screen *s, int key)
 	words[1] = line->id;
 	if (key == 'k') {
 		words[0] = "cancel";
-		if (screen_sure("cancel task %s? [y/n] ", line->id))
+		if (screen_sure("cancel task %s?", line->id))
 			screen_do(s, words, "cancelled");
 		return;
 	}
 	ask(words, &said);
-	screen_text(said);
+	terminal_text(said);
 	free(said);
+}
+
+static void screen_part(struct screen *s, int key)
+{
+	if (key == 't') {
+		s->part = (s->part + 1) % PART_PAST;
+	} else if (s->part == PART_PAST) {
+		s->part = s->part_before;
+	} else {
+		s->part_before = s->part;
+		s->part = PART_PAST;
+		s->next = 0;
+	}
+	s->first = 0;
+}
+
+static void screen_filter(struct screen *s)
+{
+	char text[sizeof(s->filter)];
+
+	snprintf(text, sizeof(text), "%s", s->filter);
+	if (terminal_line("only what has this text in it: ", text, sizeof(text)))
+		memcpy(s->filter, text, sizeof(text));
+	s->first = 0;
 }
 
 /* False: quit. */
 static bool screen_key(struct screen *s, int key)
 {
-	if (key != ERR)
+	if (key != KEY_RESIZE)
 		s->message[0] = '\0';
 	switch (key) {
 	case 'q':
@@ -275,8 +275,30 @@ static bool screen_key(struct screen *s, int key)
 	case '\t':
 		screen_choose(s, 1);
 		break;
+	case KEY_PPAGE:
+		screen_choose(s, 3 - LINES);
+		break;
+	case KEY_NPAGE:
+		screen_choose(s, LINES - 3);
+		break;
+	case KEY_HOME:
+		screen_choose(s, -(int)s->picture.n);
+		break;
+	case KEY_END:
+		screen_choose(s, (int)s->picture.n);
+		break;
 	case 't':
-		s->part = (s->part + 1) % PART_END;
+	case 'h':
+		screen_part(s, key);
+		break;
+	case 's':
+		s->order = (s->order + 1) % ORDER_END;
+		break;
+	case '/':
+		screen_filter(s);
+		break;
+	case ' ':
+		s->next = 0;
 		break;
 	case 'w':
 	case '\n':
@@ -285,10 +307,10 @@ static bool screen_key(struct screen *s, int key)
 		break;
 	case 'd':
 		screen_drain(s);
+		s->next = 0;
 		break;
 	case '?':
-	case 'h':
-		screen_text(SCREEN_HELP);
+		terminal_text(SCREEN_HELP);
 		break;
 	default:
 		break;
@@ -296,42 +318,39 @@ static bool screen_key(struct screen *s, int key)
 	return true;
 }
 
+/* Looks when it is time, and takes what has come. Returns the ms until it is time again. */
+static int screen_look(struct screen *s, const struct pollfd *fds, int n)
+{
+	double now = progress_seconds(CLOCK_BOOTTIME);
+	const bool asked = looks_are_under_way(&s->looks);
+
+	looks_take(&s->looks, fds, n);
+	if (asked && !looks_are_under_way(&s->looks))
+		s->next = now + fmax(s->delay, looks_pause(&s->looks));
+	if (now >= s->next && !looks_are_under_way(&s->looks)) {
+		looks_begin(&s->looks, s->part == PART_PAST);
+		/* one that could not be started is over already */
+		looks_take(&s->looks, NULL, 0);
+	}
+	return looks_are_under_way(&s->looks) ? -1 : (int)ceil((s->next - now) * 1000);
+}
+
 int screen_run(double delay)
 {
 	struct screen s = { .delay = delay };
-	double next = 0;
-	int key = ERR;
+	struct pollfd fds[LOOKS_KINDS];
+	int key = ERR, n = 0, wait, code = terminal_open();
 
-	if (!newterm(NULL, stdout, stdin))
-		return fail(EXIT_REFUSED, "cannot use this terminal: is TERM right?");
-	cbreak();
-	noecho();
-	keypad(stdscr, TRUE);
-	curs_set(0);
-	if (has_colors() && !getenv("NO_COLOR")) {
-		start_color();
-		use_default_colors();
-		init_pair(1, COLOR_RED, -1);
-		init_pair(2, COLOR_GREEN, -1);
-		init_pair(3, COLOR_YELLOW, -1);
-	}
+	if (code)
+		return code;
 	do {
-		double now = progress_seconds(CLOCK_BOOTTIME);
-
-		if (now >= next ||
-		    (key != ERR && key != KEY_UP && key != KEY_DOWN && key != '\t')) {
-			screen_look(&s);
-			now = progress_seconds(CLOCK_BOOTTIME);
-			next = now + s.delay;
-		}
+		wait = screen_look(&s, fds, n);
 		screen_show(&s);
-		timeout(next > now ? (int)ceil((next - now) * 1000) : 0);
-		key = getch();
-	} while (screen_key(&s, key));
-	endwin();
+		n = looks_poll(&s.looks, fds);
+		key = terminal_key(wait, fds, n);
+	} while (!terminal_is_over() && (key == ERR || screen_key(&s, key)));
+	looks_end(&s.looks);
 	picture_free(&s.picture);
-	json_decref(s.status);
-	json_decref(s.tasks);
-	json_decref(s.before);
+	terminal_close();
 	return EXIT_DONE;
 }

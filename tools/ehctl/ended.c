@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ended.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/common/common.h"
+
+const char *ended_start(const json_t *task, char out[24])
+{
+	time_t now = time(NULL), at;
+	struct tm tm, today;
+	int year, month, day, hour, minute, second;
+
+	if (sscanf(text_of(task, "started"), "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour,
+		   &minute, &second) != 6)
+		return "-";
+	tm = (struct tm){ .tm_year = year - 1900,
+			  .tm_mon = month - 1,
+			  .tm_mday = day,
+			  .tm_hour = hour,
+			  .tm_min = minute,
+			  .tm_sec = second };
+	at = timegm(&tm);
+	localtime_r(&at, &tm);
+	localtime_r(&now, &today);
+	strftime(out, 24,
+		 tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year ? "%H:%M:%S"
+		 : tm.tm_year == today.tm_year				    ? "%m-%d %H:%M"
+									    : "%Y-%m-%d",
+		 &tm);
+	return out;
+}
+
+const char *ended_how(const json_t *task, char out[24])
+{
+	const json_t *code = json_object_get(task, "exit"), *sig = json_object_get(task, "signal");
+	const char *state = text_of(task, "state");
+
+	if (!strcmp(state, "lost") || !(json_is_integer(code) || json_is_integer(sig)))
+		/* Of one that ran here it is known only that it has ended. */
+		return strcmp(state, "ended") ? state : "-";
+	if (json_is_integer(code))
+		return integer_of(task, "exit");
+	snprintf(out, 24, "SIG%s", sigabbrev_np((int)json_integer_value(sig)) ?: "?");
+	return out;
+}
