@@ -16,6 +16,7 @@
 #include "base/config.h"
 #include "base/config_file.h"
 #include "base/config_kind.h"
+#include "base/event.h"
 #include "base/config_rules.h"
 #include "base/launch_options.h"
 #include "base/log.h"
@@ -49,6 +50,15 @@ static void main_log_lines(const char *text)
 	}
 }
 
+/* Of the errors, the first. */
+static void main_tell_reload(struct agent *agent, const char *why)
+{
+	event_tell(agent, "reload",
+		   why ? json_pack("{s:s,s:o}", "node", agent->code, "refused",
+				   json_stringn(why, strcspn(why, "\n")))
+		       : json_pack("{s:s}", "node", agent->code));
+}
+
 static int main_reload(struct agent *agent, char **why)
 {
 	const struct config *old = agent->config;
@@ -74,12 +84,14 @@ static int main_reload(struct agent *agent, char **why)
 		main_log_lines(*why);
 		log_error("reload: rejected, keeping the current configuration");
 		notify_status("Reload refused: %s", *why ?: "out of memory");
+		main_tell_reload(agent, *why ?: "out of memory");
 		config_free(now);
 		return -1;
 	}
 	rooms_reload(agent, now, tls);
 	log_info("reload: %s is now in effect", now->file);
 	notify_status("%s is in effect", now->file);
+	main_tell_reload(agent, NULL);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/agent.h"
 #include "base/config.h"
 #include "base/directory.h"
+#include "base/event.h"
 #include "base/keep.h"
 #include "base/log.h"
 #include "cluster/admission.h"
@@ -48,6 +49,7 @@
 #include "home/eligible.h"
 #include "home/exec.h"
 #include "home/history.h"
+#include "home/incidents.h"
 #include "home/learn.h"
 #include "home/record.h"
 #include "home/serve.h"
@@ -220,6 +222,7 @@ static int rooms_start_first(struct agent *agent)
 		return err;
 	/* The same goes for what writes the history: later no program can be started. */
 	history_init(agent, sessions_of);
+	incidents_init(agent);
 	err = launcher_is_apart(agent) ? confine(agent) : 0;
 	if (err) {
 		log_error("cannot drop the rights that this process does not need: %s",
@@ -281,8 +284,11 @@ int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 		err = server_init(agent, rooms_routes);
 	if (!err)
 		err = kernel_init(agent, &rooms_kernel_ops, node_settings(agent));
-	if (!err)
+	if (!err) {
+		event_tell(agent, "start",
+			   json_pack("{s:s,s:s?}", "node", agent->code, "release", agent->release));
 		ready();
+	}
 	if (err == -ENOMEM)
 		log_error("out of memory: the agent cannot start");
 	return err;
@@ -316,8 +322,10 @@ void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
 void rooms_stop(struct agent *agent)
 {
 	/* No new requests; tell the nodes above and below. */
-	if (agent->hierarchy)
+	if (agent->hierarchy) {
+		event_tell(agent, "stop", json_pack("{s:s}", "node", agent->code));
 		hierarchy_leave(agent);
+	}
 	gang_end_all(agent);
 	client_end(agent);
 	/* Callers that wait for the disk get an answer. */
@@ -348,6 +356,7 @@ void rooms_stop(struct agent *agent)
 	learn_exit(agent);
 	record_exit(agent);
 	eligible_exit(agent);
+	incidents_exit(agent);
 	history_exit(agent);
 	directory_exit();
 	counters_exit(agent);

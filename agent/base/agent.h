@@ -85,6 +85,7 @@ struct agent {
 
 	/* home */
 	struct history *history; /* NULL: none is kept */
+	struct incidents *incidents; /* likewise */
 	struct records *records;
 	struct eligibles *eligibles; /* after the first question */
 	struct counters *counters;
@@ -108,6 +109,8 @@ struct agent {
 
 	void (*told)(void *ctx, const struct json_t *event); /* base/event.c */
 	void *told_ctx;
+	void (*kept)(void *ctx, const struct json_t *event);
+	void *kept_ctx;
 
 	struct lapse *lapse; /* cluster: which hosts are dead */
 };

@@ -12,6 +12,12 @@ void event_listen(struct agent *agent, event_fn told, void *ctx)
 	agent->told_ctx = ctx;
 }
 
+void event_keep(struct agent *agent, event_fn kept, void *ctx)
+{
+	agent->kept = kept;
+	agent->kept_ctx = ctx;
+}
+
 void event_tell(struct agent *agent, const char *name, json_t *members)
 {
 	char when[32];
@@ -22,5 +28,7 @@ void event_tell(struct agent *agent, const char *name, json_t *members)
 	json_object_set_new(members, "event", json_string(name));
 	if (agent->told)
 		agent->told(agent->told_ctx, members);
+	if (agent->kept)
+		agent->kept(agent->kept_ctx, members);
 	json_decref(members);
 }

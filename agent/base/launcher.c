@@ -23,6 +23,7 @@
 #include "base/config_data.h"
 #include "base/config_file.h"
 #include "base/launch_options.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "cluster/versions.h"
 #include "helpers/common/companion.h"
@@ -110,6 +111,9 @@ static int launcher_hear(struct launcher *l, int ms)
 		return err;
 	l->begun = true;
 	l->starts++;
+	if (l->starts > 1)
+		event_tell(l->agent, "launcher",
+			   json_pack("{s:s,s:b}", "node", l->agent->code, "runs", 1));
 	l->rules = said.rules;
 	return 0;
 }
@@ -272,6 +276,9 @@ static void launcher_on_said(evutil_socket_t fd, short what, void *arg)
 	else if (log_allowed(&limit))
 		log_warning("ehlaunch has ended, or closed the connection: %s",
 			    *l->path ? "connecting again" : "starting another one");
+	if (begun)
+		event_tell(l->agent, "launcher",
+			   json_pack("{s:s,s:b}", "node", l->agent->code, "runs", 0));
 	launcher_end(l);
 	/* Of a version that does not fit: another one is tried when something is asked. */
 	if (err != -EPROTONOSUPPORT)

@@ -8,6 +8,7 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "cluster/enrol.h"
 #include "net/peer.h"
@@ -50,10 +51,21 @@ static void drain_wish(struct agent *agent, int which, bool *wished, bool wish, 
 	node_touch(agent);
 }
 
+static json_t *drain_text(const char *said)
+{
+	char text[DRAIN_TEXT];
+
+	return json_string(clean_text(text, sizeof(text), said ?: ""));
+}
+
 void drain_set(struct agent *agent, enum drain_extent extent, const char *by, const char *reason)
 {
 	agent->keeps = extent == DRAIN_ALL;
 	drain_wish(agent, DRAIN_ADMINS, &agent->drained, extent != DRAIN_NOT, by, reason);
+	event_tell(agent, "drain",
+		   json_pack("{s:s,s:b,s:o,s:o}", "node", agent->code, "draining",
+			     (int)agent->drained, "by", drain_text(by), "reason",
+			     drain_text(reason)));
 }
 
 void drain_set_owned(struct agent *agent, bool owned, const char *by)

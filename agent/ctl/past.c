@@ -23,7 +23,8 @@ static const struct {
 	{ "since", JSON_INTEGER },  { "until", JSON_INTEGER },	 { "uid", JSON_INTEGER },
 	{ "before", JSON_INTEGER }, { "limit", JSON_INTEGER },	 { "reason", JSON_STRING },
 	{ "session", JSON_STRING }, { "executor", JSON_STRING }, { "program", JSON_STRING },
-	{ "failed", JSON_TRUE },
+	{ "failed", JSON_TRUE },    { "by", JSON_STRING },	 { "width", JSON_INTEGER },
+	{ "offset", JSON_INTEGER }, { "events", JSON_TRUE },
 };
 
 static void past_on_answer(void *ctx, json_t *answer, const char *why)
@@ -57,58 +58,88 @@ static const char *past_filter(const json_t *request, json_t *ask, char why[96])
 	return NULL;
 }
 
-void past_request(struct ctl_conn *c, const json_t *request)
+bool past_check(struct ctl_conn *c, const json_t *request, json_t *ask)
 {
-	json_t *ask = json_object();
-	struct viewer viewer;
-	const char *wrong;
 	char why[96];
+	const char *wrong = past_filter(request, ask, why);
+	struct viewer viewer;
 
 	viewer_local(&viewer, c);
 	viewer = viewer_of_past(&viewer);
-	wrong = past_filter(request, ask, why);
-	if (wrong) {
+
+	if (wrong)
 		ctl_reply(c, ctl_error(wrong, why, true));
-		json_decref(ask);
-		return;
-	}
-	if (viewer_limit(&viewer, ask)) {
+	/* Events are of nodes, and nobody's. */
+	else if (!json_object_get(ask, "events") && !viewer_limit(&viewer, ask))
+		ctl_reply(c, ctl_error("history",
+				       "the tasks of other users are shown to root and to the "
+				       "members of `history-group` (ehagent.conf(5))",
+				       false));
+	else
+		return true;
+	return false;
+}
+
+void past_request(struct ctl_conn *c, const json_t *request)
+{
+	json_t *ask = json_object();
+
+	if (past_check(c, request, ask))
 		history_ask(ctl_agent(c), ctl_uid(c), ask, past_on_answer, c);
-		return;
-	}
-	json_decref(ask);
-	ctl_reply(c, ctl_error("history",
-			       "the tasks of other users are shown to root and to the members of "
-			       "`history-group` (ehagent.conf(5))",
-			       false));
+	else
+		json_decref(ask);
 }
 
 /* ---- for a survey ---- */
 
 struct past_survey {
 	struct viewer viewer;
+	json_t *ask;
 	viewer_told_fn told;
 	void *ctx;
 };
 
+static void past_survey_end(struct past_survey *s, json_t *items_stolen, bool more, const char *why)
+{
+	s->told(s->ctx, items_stolen, more, why);
+	json_decref(s->ask);
+	free(s);
+}
+
 static void past_on_survey(void *ctx, json_t *answer, const char *why)
 {
 	struct past_survey *s = ctx;
-	json_t *rows = json_object_get(answer, "tasks"), *row, *seen = NULL;
+	static const char *const names[] = { "groups", "events", "tasks" };
+	json_t *list = NULL, *one;
 	size_t i;
-	uid_t uid;
 
-	if (answer)
-		seen = json_array();
-	json_array_foreach(rows, i, row) {
-		uid = json_integer_value(json_object_get(row, "uid"));
-		if (!viewer_may_see(&s->viewer, uid))
-			continue;
-		viewer_add_user(row);
-		json_array_append(seen, row);
+	for (i = 0; !list && i < sizeof(names) / sizeof(*names); i++)
+		list = json_object_get(answer, names[i]);
+
+	json_array_foreach(list, i, one)
+		viewer_add_user(one);
+	past_survey_end(s, json_incref(list), json_is_true(json_object_get(answer, "more")), why);
+}
+
+/* Those of these users only: a page or a group has nothing of others. */
+static void past_on_users(void *ctx, json_t *answer, const char *why)
+{
+	struct past_survey *s = ctx;
+	json_t *uids = json_array(), *user;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "groups"), i, user) {
+		json_t *uid = json_object_get(user, "uid");
+
+		if (viewer_may_see(&s->viewer, (uid_t)json_integer_value(uid)))
+			json_array_append(uids, uid);
 	}
-	s->told(s->ctx, seen, json_is_true(json_object_get(answer, "more")), why);
-	free(s);
+	json_object_set_new(s->ask, "uids", uids);
+	if (answer)
+		history_ask((struct agent *)s->viewer.agent, viewer_turn(&s->viewer),
+			    json_incref(s->ask), past_on_survey, s);
+	else
+		past_survey_end(s, NULL, false, why);
 }
 
 /* The number here of the user whose tasks are asked for. False: there is none. */
@@ -132,9 +163,25 @@ static bool past_owner(const struct viewer *viewer, const json_t *question, json
 	return true;
 }
 
+/* An operator elsewhere sees those of users that a guest of that node can be: they are to be known first. */
+static void past_survey_ask(struct agent *agent, struct past_survey *s)
+{
+	json_t *users;
+
+	if (!s->viewer.all || s->viewer.from->self || json_object_get(s->ask, "uid") ||
+	    json_object_get(s->ask, "events")) {
+		history_ask(agent, viewer_turn(&s->viewer), json_incref(s->ask), past_on_survey, s);
+		return;
+	}
+	users = json_copy(s->ask);
+	json_object_set_new(users, "by", json_string("user"));
+	history_ask(agent, viewer_turn(&s->viewer), users, past_on_users, s);
+}
+
 static void past_survey(struct agent *agent, const struct viewer *viewer, const json_t *question,
 			viewer_told_fn told, void *ctx)
 {
+	const struct viewer past = viewer_of_past(viewer);
 	struct past_survey *s = malloc(sizeof(*s));
 	json_t *ask = json_object();
 	char why[96];
@@ -145,12 +192,14 @@ static void past_survey(struct agent *agent, const struct viewer *viewer, const 
 		goto free_ask;
 	}
 	json_object_del(ask, "uid");
-	if (!past_owner(viewer, question, ask)) {
+	if (!json_object_get(ask, "events") && !past_owner(&past, question, ask)) {
 		told(ctx, json_array(), false, NULL);
 		goto free_ask;
 	}
-	*s = (struct past_survey){ *viewer, told, ctx };
-	history_ask(agent, viewer_turn(viewer), ask, past_on_survey, s);
+	/* Pages of all homes go back in time. */
+	json_object_set_new(ask, "by_time", json_true());
+	*s = (struct past_survey){ past, ask, told, ctx };
+	past_survey_ask(agent, s);
 	return;
 
 free_ask:
@@ -159,3 +208,4 @@ free_ask:
 }
 
 const struct survey_kind past_kind = { "history", past_survey, 200 };
+const struct survey_kind past_groups_kind = { "groups", past_survey, 2000 };

@@ -9,13 +9,14 @@
 struct ctl_conn;
 struct survey_kind;
 
-/** `history`: a page of the tasks that the caller may see. */
+/** `history`: a page of the tasks that the caller may see, or groups of them. */
 void past_request(struct ctl_conn *c, const json_t *request);
+/** Copies the filters of a request into `ask`. False: it is wrong, or asks for others' tasks; that was answered. */
+bool past_check(struct ctl_conn *c, const json_t *request, json_t *ask);
 /**
- * Tells a viewer of this or another node of a page of them, the newest first, as survey.h wishes. The
- * question has the members of `history`, but for the user: `owner` and `owner_name`, as they are at
+ * Tells the same to a viewer of this or another node, as survey.h wishes. The question has the members of `history`, but for the user: `owner` and `owner_name`, as they are at
  * the viewer's node.
  */
-extern const struct survey_kind past_kind;
+extern const struct survey_kind past_kind, past_groups_kind;
 
 #endif

@@ -10,7 +10,8 @@
 #include "ctl/why.h"
 
 static const struct survey_kind *const questions_kinds[] = { &tasks_kind, &past_kind,
-							     &watchers_kind, &why_kind };
+							     &past_groups_kind, &watchers_kind,
+							     &why_kind };
 
 void questions_on_request(struct agent *agent, struct peer *from, const json_t *body,
 			  struct server_answer *answer)

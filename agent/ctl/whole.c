@@ -119,7 +119,10 @@ static int whole_compare(const void *a, const void *b)
 {
 	const struct whole_item *x = a, *y = b;
 
-	return x->at < y->at ? 1 : x->at > y->at ? -1 : 0;
+	if (x->at != y->at)
+		return x->at < y->at ? 1 : -1;
+	/* the order is the same whoever answers first */
+	return strcmp(whole_text(x->item, "id"), whole_text(y->item, "id"));
 }
 
 /*
@@ -169,23 +172,144 @@ static void whole_on_history(void *ctx, json_t *nodes, const char *why)
 	whole_reply(ctx, "tasks", tasks, more, nodes, why);
 }
 
+static void whole_on_kept_events(void *ctx, json_t *nodes, const char *why)
+{
+	bool more;
+	json_t *events = whole_merge(nodes, &more);
+
+	whole_reply(ctx, "events", events, more, nodes, why);
+}
+
+/* ---- groups of tasks, added up ---- */
+
+static const char *whole_earlier(const char *a, const char *b)
+{
+	return strcmp(a, b) < 0 ? a : b;
+}
+
+/* A node may say what it likes. */
+static json_t *whole_sum(const json_t *a, const json_t *b)
+{
+	json_int_t sum;
+
+	if (__builtin_add_overflow(json_integer_value(a), json_integer_value(b), &sum))
+		sum = INT64_MAX;
+	return json_integer(sum);
+}
+
+static void whole_add_group(json_t *to, const json_t *group, bool hours)
+{
+	static const char *const counts[] = { "tasks", "away", "failed", "lost", "running", "at" };
+	const char *const ends[] = { whole_text(to, "last"), whole_text(group, "last") };
+	const size_t n = sizeof(counts) / sizeof(*counts) - (hours ? 1 : 0);
+
+	for (size_t i = 0; i < n; i++)
+		json_object_set_new(to, counts[i],
+				    whole_sum(json_object_get(to, counts[i]),
+					      json_object_get(group, counts[i])));
+	json_object_set_new(to, "cpu_away",
+			    json_real(json_number_value(json_object_get(to, "cpu_away")) +
+				      json_number_value(json_object_get(group, "cpu_away"))));
+	json_object_set_new(to, "started",
+			    json_string(whole_earlier(whole_text(to, "started"),
+						      whole_text(group, "started"))));
+	json_object_set_new(
+		to, "last",
+		json_string(whole_earlier(ends[0], ends[1]) == ends[0] ? ends[1] : ends[0]));
+}
+
+/* A session is of its home; users of one name are one, whatever their numbers are. */
+static void whole_take_group(json_t *by_key, json_t *group, bool hours)
+{
+	const json_t *key = json_object_get(group, "key");
+	json_t *name = json_sprintf("%s %s", whole_text(group, "home"),
+				    whole_text(group, json_is_integer(key) ? "user" : "key"));
+	json_t *known = json_object_get(by_key, json_string_value(name) ?: "");
+
+	if (known)
+		whole_add_group(known, group, hours);
+	else if (name)
+		json_object_set(by_key, json_string_value(name), group);
+	json_decref(name);
+}
+
+static void whole_reply_groups(struct ctl_conn *c, json_t *nodes, bool hours, const char *why)
+{
+	json_t *by_key = json_object(), *list = json_array(), *all, *node, *group;
+	json_int_t least = INT64_MIN;
+	bool more, cut = false;
+	const char *key;
+	size_t i, k;
+
+	json_array_foreach(nodes, i, node) {
+		const json_t *rest = json_object_get(node, "rest");
+
+		cut |= rest != NULL;
+		if (rest && json_integer_value(rest) > least)
+			least = json_integer_value(rest);
+	}
+	/* a sum of some homes is better than none, but hours can be asked for again */
+	json_array_foreach(nodes, i, node)
+		json_array_foreach(json_object_get(node, "items"), k, group)
+			if (!hours || !cut ||
+			    json_integer_value(json_object_get(group, "at")) > least)
+				whole_take_group(by_key, group, hours);
+	json_object_foreach(by_key, key, group) {
+		if (json_is_integer(json_object_get(group, "key"))) {
+			json_object_set(group, "key", json_object_get(group, "user"));
+			json_object_del(group, "uid");
+		}
+		json_array_append(list, group);
+	}
+	all = json_pack("[{s:o}]", "items", list);
+	list = whole_merge(all, &more);
+	json_decref(all);
+	json_decref(by_key);
+	whole_reply(c, "groups", list, cut, nodes, why);
+}
+
+static void whole_on_groups(void *ctx, json_t *nodes, const char *why)
+{
+	whole_reply_groups(ctx, nodes, false, why);
+}
+
+static void whole_on_hours(void *ctx, json_t *nodes, const char *why)
+{
+	whole_reply_groups(ctx, nodes, true, why);
+}
+
+static survey_done_fn whole_history_of(const json_t *question)
+{
+	const char *by = json_string_value(json_object_get(question, "by"));
+
+	if (json_object_get(question, "events"))
+		return whole_on_kept_events;
+	if (!by)
+		return whole_on_history;
+	return strcmp(by, "hour") ? whole_on_groups : whole_on_hours;
+}
+
 void whole_history(struct ctl_conn *c, const json_t *request)
 {
 	struct agent *agent = ctl_agent(c);
-	json_t *question = json_copy((json_t *)request);
-	const json_t *uid = json_object_get(request, "uid");
+	json_t *question = json_object(), *uid;
+	const char *by = json_string_value(json_object_get(request, "by"));
 	const char *name;
 	struct viewer viewer;
 
+	if (!past_check(c, request, question)) {
+		json_decref(question);
+		return;
+	}
 	viewer_local(&viewer, c);
-	json_object_del(question, "command");
-	json_object_del(question, "all");
+	uid = json_object_get(question, "uid");
 	if (uid) {
 		name = user_name(json_integer_value(uid));
-		json_object_set(question, "owner", (json_t *)uid);
+		json_object_set(question, "owner", uid);
 		json_object_set_new(question, "owner_name", json_string(name ?: ""));
 	}
-	survey_all(agent, &viewer, &past_kind, question, whole_on_history, c);
+	survey_all(agent, &viewer, by ? &past_groups_kind : &past_kind, question,
+		   whole_history_of(question), c);
 }
 
 static void whole_on_events(void *ctx, json_t *nodes, const char *why)

@@ -358,6 +358,15 @@ void history_ended(struct placement *p, int status, bool lost)
 	history_put(h, row);
 }
 
+void history_event(struct agent *agent, json_t *event)
+{
+	if (agent->history)
+		history_put(agent->history, json_pack("{s:o,s:I}", "event", event, "at",
+						      (json_int_t)clock_wall_ms()));
+	else
+		json_decref(event);
+}
+
 /* ---- questions ---- */
 
 static void history_question_free(struct history_question *q)

@@ -39,6 +39,9 @@ void history_stays(struct placement *p, bool runs);
 /** It ran elsewhere, and has ended with this status, as from waitpid(). */
 void history_ended(struct placement *p, int status, bool lost);
 
+/** What happened (home/incidents.h); taken over. */
+void history_event(struct agent *agent, json_t *event_stolen);
+
 /** The answer of ehhist (helpers/ehhist/query.h), borrowed; NULL: there is none, and why. */
 typedef void (*history_fn)(void *ctx, json_t *answer, const char *why);
 /** Asks ehhist (query.h has what can be asked; taken over), for this user: users take turns. `call` is called

@@ -27,6 +27,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/event.h"
 #include "base/config_data.h"
 #include "base/log.h"
 #include "base/launch_options.h"
@@ -325,6 +326,7 @@ static void kernel_on_registered(evutil_socket_t fd, short what, void *arg)
 	agent->kernel->why[0] = '\0';
 	agent->module = true;
 	log_info("registered with the module (family version %u)", agent->kernel->family_version);
+	event_tell(agent, "module", json_pack("{s:s,s:b}", "node", agent->code, "loaded", 1));
 	agent->kernel->ops->changed(agent);
 }
 
@@ -363,6 +365,7 @@ static void kernel_detach(struct agent *agent)
 	if (!was)
 		return;
 	log_warning("the module was unloaded: load is read from /proc, execs are not intercepted");
+	event_tell(agent, "module", json_pack("{s:s,s:b}", "node", agent->code, "loaded", 0));
 	agent->kernel->ops->changed(agent);
 }
 

@@ -9,7 +9,7 @@
  * way from the agent is in the socket meanwhile.
  *
  * Descriptor 3 is a SOCK_SEQPACKET socket, whose messages are objects of JSON: a row
- * (helpers/ehhist/store.h), {"limits":{…}}, or {"ask":{…}} with the descriptor that the answer is to
+ * (helpers/ehhist/store.h), {"event":{…},"at":…}, {"limits":{…}}, or {"ask":{…}} with the descriptor that the answer is to
  * be written to. It ends when the agent has closed the other side.
  */
 
@@ -108,6 +108,8 @@ static void hist_take(struct store *s, const char *text, size_t length, int fd)
 		hist_answer(s, ask, fd);
 	else if (limits)
 		hist_limits(s, limits);
+	else if (json_object_get(message, "event"))
+		store_put_event(s, message);
 	else if (json_object_get(message, "id"))
 		store_put(s, message);
 	else

@@ -3,11 +3,15 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "store.h"
+
+#define QUERY_FAILED "(status<>0 OR state IN('lost','refused'))"
+#define QUERY_HOUR 3600000
 
 /* Each is there only if the question has that member. Numbered parameters: the order of this list. */
 static const struct {
@@ -25,6 +29,7 @@ static const struct {
 	{ "id", "id=?9" },
 	{ "home", "substr(id,1,length(?10))=?10" },
 	{ "figures", "substr(id,-length(?11))=?11" },
+	{ "uids", "uid IN(SELECT value FROM json_each(?12))" },
 };
 #define QUERY_FILTERS (sizeof(query_filters) / sizeof(*query_filters))
 
@@ -57,13 +62,27 @@ static json_t *query_time(const json_t *ms)
 	return json_string(text);
 }
 
+static void query_explain_status(json_t *row)
+{
+	const json_t *status = json_object_get(row, "status");
+	const int code = (int)json_integer_value(status);
+
+	json_object_set_new(row, "exit",
+			    json_is_integer(status) && WIFEXITED(code)
+				    ? json_integer(WEXITSTATUS(code))
+				    : json_null());
+	json_object_set_new(row, "signal",
+			    json_is_integer(status) && WIFSIGNALED(code)
+				    ? json_integer(WTERMSIG(code))
+				    : json_null());
+	json_object_del(row, "status");
+}
+
 /* Says some members in the words of `tasks`, and what follows from them. */
 static void query_explain(json_t *row)
 {
 	const json_t *started = json_object_get(row, "started"),
 		     *ended = json_object_get(row, "ended");
-	const json_t *status = json_object_get(row, "status");
-	const int code = (int)json_integer_value(status);
 	json_t *steps =
 		json_loads(json_string_value(json_object_get(row, "steps")) ?: "[]", 0, NULL);
 
@@ -73,26 +92,19 @@ static void query_explain(json_t *row)
 						 (double)json_integer_value(started)) /
 						1000)
 				    : json_null());
-	json_object_set_new(row, "exit",
-			    json_is_integer(status) && WIFEXITED(code)
-				    ? json_integer(WEXITSTATUS(code))
-				    : json_null());
-	json_object_set_new(row, "signal",
-			    json_is_integer(status) && WIFSIGNALED(code)
-				    ? json_integer(WTERMSIG(code))
-				    : json_null());
+	query_explain_status(row);
 	json_object_set(row, "at", (json_t *)started);
 	json_object_set_new(row, "started", query_time(started));
 	json_object_set_new(row, "ended", query_time(ended));
-	json_object_del(row, "status");
 	if (json_object_get(row, "steps"))
 		json_object_set_new(row, "steps",
 				    json_is_array(steps) ? json_incref(steps) : json_array());
 	json_decref(steps);
 }
 
-static json_t *query_row(sqlite3_stmt *from, bool one)
+static json_t *query_row(sqlite3_stmt *from, const json_t *ask)
 {
+	const bool one = json_object_get(ask, "id") || json_object_get(ask, "figures");
 	json_t *row = json_object();
 
 	for (int i = 0; i < STORE_COLUMNS; i++) {
@@ -107,24 +119,24 @@ static json_t *query_row(sqlite3_stmt *from, bool one)
 	return row;
 }
 
-static void query_sql(const json_t *ask, char *sql, size_t size)
+/* Adds " WHERE …" to sql. */
+static void query_where(const json_t *ask, const char *first, char *sql, size_t size)
 {
-	const char *and = " WHERE ";
-	size_t n = snprintf(sql, size, "SELECT *,rowid FROM tasks");
+	const char *and = *first ? " AND " : " WHERE ";
+	size_t n = strlen(sql);
 
+	n += snprintf(sql + n, size - n, "%s", first);
 	for (size_t i = 0; i < QUERY_FILTERS && n < size; i++) {
 		if (!json_object_get(ask, query_filters[i].member))
 			continue;
 		n += snprintf(sql + n, size - n, "%s%s", and, query_filters[i].sql);
 		and = " AND ";
 	}
-	if (json_is_true(json_object_get(ask, "failed")))
-		n += snprintf(sql + n, size - n, "%s(status<>0 OR state IN('lost','refused'))",
-			      and);
-	snprintf(sql + n, size - n, " ORDER BY rowid DESC LIMIT ?12");
+	if (json_is_true(json_object_get(ask, "failed")) && n < size)
+		snprintf(sql + n, size - n, "%s" QUERY_FAILED, and);
 }
 
-static void query_bind(sqlite3_stmt *to, const json_t *ask, int limit)
+static void query_bind(sqlite3_stmt *to, const json_t *ask)
 {
 	for (size_t i = 0; i < QUERY_FILTERS; i++) {
 		const json_t *value = json_object_get(ask, query_filters[i].member);
@@ -134,8 +146,10 @@ static void query_bind(sqlite3_stmt *to, const json_t *ask, int limit)
 					  SQLITE_TRANSIENT);
 		else if (json_is_integer(value))
 			sqlite3_bind_int64(to, (int)i + 1, json_integer_value(value));
+		else if (json_is_array(value))
+			sqlite3_bind_text(to, (int)i + 1, json_dumps(value, JSON_COMPACT), -1,
+					  free);
 	}
-	sqlite3_bind_int(to, (int)QUERY_FILTERS + 1, limit + 1);
 }
 
 static json_t *query_error(struct store *s)
@@ -146,38 +160,185 @@ static json_t *query_error(struct store *s)
 				 "log of the agent");
 }
 
-json_t *query_answer(struct store *s, const json_t *ask)
+typedef json_t *(*query_make_fn)(sqlite3_stmt *from, const json_t *ask);
+
+/* A list under this name, with `more`: whether there would be more than `limit`. */
+static json_t *query_list(struct store *s, const char *sql, const json_t *ask, const char *name,
+			  int limit, query_make_fn make)
 {
-	json_int_t wish = json_integer_value(json_object_get(ask, "limit"));
-	const int limit = wish > 0 && wish < QUERY_PAGE ? (int)wish : QUERY_PAGE;
-	const bool one = json_object_get(ask, "id") || json_object_get(ask, "figures");
-	json_t *tasks;
+	json_t *list, *error = NULL;
 	sqlite3_stmt *rows;
 	bool more = false;
-	char sql[1024];
 	int err;
+
+	if (sqlite3_prepare_v2(s->db, sql, -1, &rows, NULL) != SQLITE_OK)
+		return query_error(s);
+	query_bind(rows, ask);
+	list = json_array();
+	while ((err = sqlite3_step(rows)) == SQLITE_ROW && !more) {
+		more = json_array_size(list) == (size_t)limit;
+		if (!more)
+			json_array_append_new(list, make(rows, ask));
+	}
+	if (err != SQLITE_DONE && err != SQLITE_ROW)
+		error = query_error(s);
+	sqlite3_finalize(rows);
+	if (error) {
+		json_decref(list);
+		return error;
+	}
+	return json_pack("{s:o,s:b,s:I}", name, list, "more", (int)more, "dropped",
+			 (json_int_t)s->dropped);
+}
+
+/* ---- tasks ---- */
+
+static int query_limit(const json_t *ask)
+{
+	const json_int_t wish = json_integer_value(json_object_get(ask, "limit"));
+
+	return wish > 0 && wish < QUERY_PAGE ? (int)wish : QUERY_PAGE;
+}
+
+static json_t *query_tasks(struct store *s, const json_t *ask)
+{
+	const int limit = query_limit(ask);
+	char sql[1536] = "SELECT *,rowid FROM tasks";
+	size_t n;
+
+	query_where(ask, "", sql, sizeof(sql));
+	n = strlen(sql);
+	snprintf(sql + n, sizeof(sql) - n, " ORDER BY %srowid DESC LIMIT %d",
+		 json_is_true(json_object_get(ask, "by_time")) ? "started DESC," : "", limit + 1);
+	return query_list(s, sql, ask, "tasks", limit, query_row);
+}
+
+/* ---- groups of tasks ---- */
+
+/* What they are grouped by; what else is the same in each, or is wanted of it; and which tasks. */
+static const struct query_group {
+	const char *by, *key, *more, *where;
+} query_groups[] = {
+	{ "user", "uid", ",uid", "" },
+	{ "session", "session",
+	  ",min(uid) AS uid,home,max(home_host) AS home_host,"
+	  /* what was started with `ehctl run` has the process ID that is in the session's name */
+	  "max(CASE WHEN session GLOB '*.'||pid||'.*' THEN status END) AS status",
+	  " WHERE session IS NOT NULL" },
+	{ "program", "program", "", "" },
+	{ "node", "executor", ",executor,max(executor_host) AS executor_host", "" },
+	{ "reason", "reason", "", "" },
+	{ "text", "text", "", " WHERE executor=home" },
+	{ "hour", NULL, "", "" },
+};
+
+static json_t *query_group_row(sqlite3_stmt *from, const json_t *ask)
+{
+	const bool hour = !strcmp(json_string_value(json_object_get(ask, "by")), "hour");
+	const json_t *number;
+	json_t *group = json_object();
+
+	for (int i = 0; i < sqlite3_column_count(from); i++)
+		json_object_set_new(group, sqlite3_column_name(from, i), query_value(from, i));
+	number = json_object_get(group, "key");
+	if (hour) {
+		json_object_set(group, "at", (json_t *)number);
+		json_object_set_new(group, "key", query_time(number));
+	} else {
+		json_object_set_new(
+			group, "at",
+			json_integer((json_int_t)(1000 * json_number_value(json_object_get(
+								 group, "cpu_away")))));
+	}
+	json_object_set_new(group, "started", query_time(json_object_get(group, "started")));
+	json_object_set_new(group, "last", query_time(json_object_get(group, "last")));
+	if (json_object_get(group, "status"))
+		query_explain_status(group);
+	return group;
+}
+
+static json_int_t query_number(const json_t *ask, const char *member, json_int_t otherwise)
+{
+	const json_int_t n = json_integer_value(json_object_get(ask, member));
+
+	return n > 0 ? n : otherwise;
+}
+
+static json_t *query_group(struct store *s, const struct query_group *g, const json_t *ask)
+{
+	const json_int_t width = query_number(ask, "width", QUERY_HOUR);
+	const json_int_t offset = json_integer_value(json_object_get(ask, "offset")) % width;
+	char hour[96], sql[2560];
+	size_t n;
+
+	snprintf(hour, sizeof(hour), "(started+%lld)/%lld*%lld-%lld", (long long)offset,
+		 (long long)width, (long long)width, (long long)offset);
+	snprintf(sql, sizeof(sql),
+		 "SELECT %s AS key%s,count(*) AS tasks,"
+		 "count(CASE WHEN executor<>home THEN 1 END) AS away,"
+		 "total(cpu_user)+total(cpu_system) AS cpu_away,"
+		 "count(CASE WHEN " QUERY_FAILED " THEN 1 END) AS failed,"
+		 "count(CASE WHEN state='lost' THEN 1 END) AS lost,"
+		 "count(CASE WHEN state IN('here','away') THEN 1 END) AS running,"
+		 "min(started) AS started,max(COALESCE(ended,started)) AS last FROM tasks",
+		 g->key ?: hour, g->more);
+	query_where(ask, g->where, sql, sizeof(sql));
+	n = strlen(sql);
+	snprintf(sql + n, sizeof(sql) - n, " GROUP BY 1%s ORDER BY %s DESC LIMIT %d",
+		 !strcmp(g->by, "session") ? ",home" : "", g->key ? "cpu_away DESC,tasks" : "key",
+		 QUERY_GROUPS + 1);
+	return query_list(s, sql, ask, "groups", QUERY_GROUPS, query_group_row);
+}
+
+static json_t *query_by(struct store *s, const char *by, const json_t *ask)
+{
+	for (size_t i = 0; i < sizeof(query_groups) / sizeof(*query_groups); i++)
+		if (!strcmp(by, query_groups[i].by))
+			return query_group(s, &query_groups[i], ask);
+	return json_pack("{s:s}", "error", "tasks cannot be grouped by that");
+}
+
+/* ---- events ---- */
+
+static json_t *query_event(sqlite3_stmt *from, const json_t *ask)
+{
+	json_t *event = json_loads((const char *)sqlite3_column_text(from, 2) ?: "{}", 0, NULL);
+	json_t *row = query_value(from, 0), *at = query_value(from, 1);
+
+	if (!event)
+		event = json_object();
+	json_object_set_new(event, "id",
+			    json_sprintf("%s#%" JSON_INTEGER_FORMAT,
+					 json_string_value(json_object_get(event, "self")) ?: "",
+					 json_integer_value(row)));
+	json_object_set_new(event, "row", row);
+	json_object_set_new(event, "at", at);
+	return event;
+}
+
+static json_t *query_events(struct store *s, const json_t *ask)
+{
+	const int limit = query_limit(ask);
+	char sql[512];
+
+	/* The numbers are those of the filters. */
+	snprintf(sql, sizeof(sql),
+		 "SELECT rowid,at,what FROM events WHERE (?1 IS NULL OR at>=?1) AND "
+		 "(?2 IS NULL OR at<?2) AND (?6 IS NULL OR ?6 IN(node,host,self,self_host)) AND "
+		 "(?8 IS NULL OR rowid<?8) ORDER BY %srowid DESC LIMIT %d",
+		 json_is_true(json_object_get(ask, "by_time")) ? "at DESC," : "", limit + 1);
+	return query_list(s, sql, ask, "events", limit, query_event);
+}
+
+json_t *query_answer(struct store *s, const json_t *ask)
+{
+	const char *by = json_string_value(json_object_get(ask, "by"));
 
 	/* It may be readable although it cannot be written. */
 	s->again = 0;
 	if (store_open(s))
 		return query_error(s);
-	query_sql(ask, sql, sizeof(sql));
-	if (sqlite3_prepare_v2(s->db, sql, -1, &rows, NULL) != SQLITE_OK)
-		return query_error(s);
-	query_bind(rows, ask, limit);
-	tasks = json_array();
-	while ((err = sqlite3_step(rows)) == SQLITE_ROW && !more) {
-		more = json_array_size(tasks) == (size_t)limit;
-		if (!more)
-			json_array_append_new(tasks, query_row(rows, one));
-	}
-	if (err != SQLITE_DONE && err != SQLITE_ROW) {
-		json_decref(tasks);
-		tasks = query_error(s);
-		sqlite3_finalize(rows);
-		return tasks;
-	}
-	sqlite3_finalize(rows);
-	return json_pack("{s:o,s:b,s:I}", "tasks", tasks, "more", (int)more, "dropped",
-			 (json_int_t)s->dropped);
+	if (json_is_true(json_object_get(ask, "events")))
+		return query_events(s, ask);
+	return by ? query_by(s, by, ask) : query_tasks(s, ask);
 }

@@ -12,6 +12,8 @@
 #define STORE_AGAIN_S 10 /* after a failure */
 #define STORE_BUSY_MS 5000 /* the ehhist of an agent that has just ended may still write */
 #define STORE_PAGE 4096
+#define STORE_EVENTS 10000 /* at most, and no more than leaves most of a small file to tasks */
+#define STORE_EVENT_SHARE 2048
 
 /* Times are in milliseconds since 1970, durations in seconds, memory and bytes in bytes. */
 const struct store_column store_columns[STORE_COLUMNS] = {
@@ -119,7 +121,10 @@ static int store_make(struct store *s)
 	    store_do(s, "PRAGMA journal_size_limit=4194304") || store_do(s, sql) ||
 	    store_do(s, "CREATE INDEX IF NOT EXISTS tasks_id ON tasks(id)") ||
 	    store_do(s, "CREATE INDEX IF NOT EXISTS tasks_started ON tasks(started)") ||
-	    store_do(s, "CREATE TABLE IF NOT EXISTS boot(id TEXT)"))
+	    store_do(s, "CREATE TABLE IF NOT EXISTS boot(id TEXT)") ||
+	    store_do(s,
+		     "CREATE TABLE IF NOT EXISTS events(at INTEGER,node TEXT,host TEXT,self TEXT,"
+		     "self_host TEXT,what TEXT)"))
 		return -1;
 	/* Room for what a transaction adds before it is pruned. */
 	snprintf(sql, sizeof(sql), "PRAGMA max_page_count=%lld",
@@ -223,13 +228,20 @@ static int store_step(sqlite3_stmt *what, const json_t *row)
 	return err == SQLITE_OK ? 0 : -1;
 }
 
+static int store_begin(struct store *s)
+{
+	if (!s->writing && store_do(s, "BEGIN IMMEDIATE"))
+		return -1;
+	s->writing = true;
+	return 0;
+}
+
 static int store_row(struct store *s, const json_t *row)
 {
 	int err;
 
-	if (!s->writing && store_do(s, "BEGIN IMMEDIATE"))
+	if (store_begin(s))
 		return -1;
-	s->writing = true;
 	err = json_is_true(json_object_get(row, "new")) ? 1 : store_step(s->update, row);
 	if (!err && sqlite3_changes(s->db))
 		return 0;
@@ -237,16 +249,51 @@ static int store_row(struct store *s, const json_t *row)
 	return err < 0 ? err : store_step(s->insert, row);
 }
 
-void store_put(struct store *s, const json_t *row)
+static void store_add(struct store *s, const json_t *message,
+		      int (*add)(struct store *s, const json_t *message))
 {
 	if (store_open(s)) {
 		s->dropped++;
-	} else if (store_row(s, row)) {
+	} else if (add(s, message)) {
 		s->dropped++;
 		store_fail(s, "write to it");
 	} else {
 		s->put++;
 	}
+}
+
+void store_put(struct store *s, const json_t *row)
+{
+	store_add(s, row, store_row);
+}
+
+static const char *store_text(const json_t *event, const char *member)
+{
+	return json_string_value(json_object_get(event, member));
+}
+
+static int store_event(struct store *s, const json_t *message)
+{
+	const json_t *event = json_object_get(message, "event");
+	char *what = json_dumps(event, JSON_COMPACT), *sql = NULL;
+	int err = -1;
+
+	if (what)
+		sql = sqlite3_mprintf("INSERT INTO events VALUES(%lld,%Q,%Q,%Q,%Q,%Q)",
+				      json_integer_value(json_object_get(message, "at")),
+				      store_text(event, "node"), store_text(event, "host"),
+				      store_text(event, "self"), store_text(event, "self_host"),
+				      what);
+	if (sql && !store_begin(s))
+		err = store_do(s, sql);
+	sqlite3_free(sql);
+	free(what);
+	return err;
+}
+
+void store_put_event(struct store *s, const json_t *message)
+{
+	store_add(s, message, store_event);
 }
 
 static int64_t store_number(struct store *s, const char *sql)
@@ -264,15 +311,20 @@ static int64_t store_number(struct store *s, const char *sql)
 /* In the transaction that has added rows. */
 static int store_prune(struct store *s)
 {
+	int64_t used, oldest, events = s->bytes / STORE_EVENT_SHARE;
 	struct timespec now;
-	char sql[256];
-	int64_t used;
+	char sql[512];
 
 	clock_gettime(CLOCK_REALTIME, &now);
+	oldest = ((int64_t)now.tv_sec - s->age_s) * 1000;
+	if (events > STORE_EVENTS)
+		events = STORE_EVENTS;
 	snprintf(sql, sizeof(sql),
 		 "DELETE FROM tasks WHERE started<%lld;"
-		 "DELETE FROM tasks WHERE rowid<=(SELECT max(rowid) FROM tasks)-%lld",
-		 ((long long)now.tv_sec - s->age_s) * 1000, (long long)s->rows);
+		 "DELETE FROM tasks WHERE rowid<=(SELECT max(rowid) FROM tasks)-%lld;"
+		 "DELETE FROM events WHERE at<%lld;"
+		 "DELETE FROM events WHERE rowid<=(SELECT max(rowid) FROM events)-%lld",
+		 (long long)oldest, (long long)s->rows, (long long)oldest, (long long)events);
 	if (store_do(s, sql))
 		return -1;
 	used = store_number(s, "SELECT (page_count-freelist_count)*page_size FROM "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file store.h
- * The database of ended and running tasks: a table in a file of SQLite, with limits to its age, its
- * rows and its bytes.
+ * The database of ended and running tasks, and of events of nodes: tables in a file of SQLite, with
+ * limits to its age, its rows and its bytes.
  *
  * Each row is an object of JSON with the members of store_columns[]. A failure (a full disk, a file
  * that is not a database) is logged once; what comes then is dropped until a later try works.
@@ -43,6 +43,8 @@ void store_close(struct store *s);
 void store_adopt(struct store *s, const char *boot);
 /** Adds a row, or completes the open one of the same id. */
 void store_put(struct store *s, const json_t *row);
+/** Adds an event: {"event":{…},"at":ms}. */
+void store_put_event(struct store *s, const json_t *message);
 /** Makes durable what was put, and removes what is too old or too much. */
 void store_commit(struct store *s);
 
