@@ -5,27 +5,37 @@
 #include <string.h>
 #include <time.h>
 
+#include "client.h"
 #include "tools/common/common.h"
 
-const char *ended_start(const json_t *task, char out[24])
+double ended_seconds(const char *text)
 {
-	time_t now = time(NULL), at;
-	struct tm tm, today;
-	int year, month, day, hour, minute, second;
+	int year, month, day, hour, minute;
+	double second;
+	struct tm tm;
 
-	if (sscanf(text_of(task, "started"), "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour,
-		   &minute, &second) != 6)
-		return "-";
+	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%lf", &year, &month, &day, &hour, &minute, &second) !=
+	    6)
+		return -1;
 	tm = (struct tm){ .tm_year = year - 1900,
 			  .tm_mon = month - 1,
 			  .tm_mday = day,
 			  .tm_hour = hour,
-			  .tm_min = minute,
-			  .tm_sec = second };
-	at = timegm(&tm);
+			  .tm_min = minute };
+	return (double)timegm(&tm) + second;
+}
+
+const char *ended_clock(const char *text, char out[ENDED_TEXT])
+{
+	const double seconds = ended_seconds(text);
+	time_t now = time(NULL), at = (time_t)seconds;
+	struct tm tm, today;
+
+	if (seconds < 0)
+		return "-";
 	localtime_r(&at, &tm);
 	localtime_r(&now, &today);
-	strftime(out, 24,
+	strftime(out, ENDED_TEXT,
 		 tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year ? "%H:%M:%S"
 		 : tm.tm_year == today.tm_year				    ? "%m-%d %H:%M"
 									    : "%Y-%m-%d",
@@ -33,7 +43,7 @@ const char *ended_start(const json_t *task, char out[24])
 	return out;
 }
 
-const char *ended_how(const json_t *task, char out[24])
+const char *ended_how(const json_t *task, char out[ENDED_TEXT])
 {
 	const json_t *code = json_object_get(task, "exit"), *sig = json_object_get(task, "signal");
 	const char *state = text_of(task, "state");
@@ -43,6 +53,6 @@ const char *ended_how(const json_t *task, char out[24])
 		return strcmp(state, "ended") ? state : "-";
 	if (json_is_integer(code))
 		return integer_of(task, "exit");
-	snprintf(out, 24, "SIG%s", sigabbrev_np((int)json_integer_value(sig)) ?: "?");
+	snprintf(out, ENDED_TEXT, "SIG%s", sigabbrev_np((int)json_integer_value(sig)) ?: "?");
 	return out;
 }

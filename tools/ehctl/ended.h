@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file ended.h  A task of the history, as people read it: when it started, and how it ended. */
+/** @file ended.h  When and how tasks of the history ended, in words for a table. */
 #ifndef EHCTL_ENDED_H
 #define EHCTL_ENDED_H
 
@@ -7,9 +7,11 @@
 
 #define ENDED_TEXT 24
 
-/** When it started, in local time: of today without the date. `out` is used, or not. */
-const char *ended_start(const json_t *task, char out[ENDED_TEXT]);
-/** Its exit status, the signal that killed it, or what else became of it. */
+/** A time of the agent, in seconds since 1970; -1: this is none. */
+double ended_seconds(const char *text);
+/** Its local time: of today without the date. "-": it is none. */
+const char *ended_clock(const char *text, char out[ENDED_TEXT]);
+/** By `exit`, `signal` and `state`: the exit status, the signal that killed it, or what else became of it. */
 const char *ended_how(const json_t *task, char out[ENDED_TEXT]);
 
 #endif

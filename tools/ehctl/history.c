@@ -11,11 +11,14 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "ended.h"
 #include "cluster/shortid.h"
-#include "history/csv.h"
+#include "ended.h"
+#include "groups.h"
 #include "history/when.h"
+#include "incidents.h"
 #include "past.h"
+#include "sheet.h"
+#include "timeline.h"
 #include "wire/reason.h"
 
 #define HISTORY_TASKS 1000 /* unless -n says another number */
@@ -23,7 +26,8 @@
 struct arguments {
 	json_t *ask;
 	uint64_t most;
-	bool csv;
+	const char *by, *plot;
+	bool csv, events;
 };
 
 /* ---- arguments ---- */
@@ -72,6 +76,14 @@ static int take_text(struct arguments *a, const char *name, const char *text)
 	return 0;
 }
 
+static int take_by(struct arguments *a, const char *text)
+{
+	if (!groups_are(text))
+		return bad_usage("--by %s: must be one of " GROUPS_BY, text);
+	a->by = text;
+	return 0;
+}
+
 static int take(void *ctx, int option, const char *text)
 {
 	struct arguments *a = ctx;
@@ -96,6 +108,15 @@ static int take(void *ctx, int option, const char *text)
 		return 0;
 	case 'a':
 		json_object_set_new(a->ask, "all", json_true());
+		return 0;
+	case 'b':
+		return take_by(a, text);
+	case 'e':
+		a->events = true;
+		json_object_set_new(a->ask, "events", json_true());
+		return 0;
+	case 'P':
+		a->plot = text;
 		return 0;
 	case 'c':
 		a->csv = true;
@@ -136,14 +157,15 @@ static void add_short(json_t *tasks)
 	json_decref(ids);
 }
 
-static void print_table(json_t *tasks)
+static void print_table(const json_t *document)
 {
-	struct table *t = table_new("ID", "START", "ELAPSED", "USER", "EXECUTOR", "EXIT", "CPU",
-				    "MEM", "REASON", "SESSION", "COMMAND", NULL);
+	struct table *t = table_new("ID", "START", "ELAPSED", "USER", "HOME", "EXECUTOR", "EXIT",
+				    "CPU", "MEM", "REASON", "SESSION", "COMMAND", NULL);
 	static const unsigned int is[] = { 0,
 					   TABLE_SPARE,
 					   TABLE_RIGHT,
 					   TABLE_CUTS,
+					   TABLE_CUTS | TABLE_SPARE,
 					   TABLE_CUTS,
 					   TABLE_CUTS,
 					   TABLE_RIGHT | TABLE_SPARE,
@@ -151,8 +173,9 @@ static void print_table(json_t *tasks)
 					   TABLE_CUTS,
 					   TABLE_CUTS | TABLE_SPARE,
 					   TABLE_CUTS };
-	char session[64], start[24], end[24];
-	json_t *task;
+	const bool all = json_object_get(document, "silent");
+	char session[64], start[ENDED_TEXT], end[ENDED_TEXT];
+	json_t *tasks = json_object_get(document, "tasks"), *task;
 	size_t i;
 
 	for (unsigned int column = 0; column < sizeof(is) / sizeof(*is); column++)
@@ -160,8 +183,9 @@ static void print_table(json_t *tasks)
 	add_short(tasks);
 	json_array_foreach(tasks, i, task) {
 		add_cpu(task);
-		table_row(t, id_of(task), ended_start(task, start), duration_of(task, "elapsed"),
-			  text_of(task, "user"), client_host(task, "executor"),
+		table_row(t, id_of(task), ended_clock(text_of(task, "started"), start),
+			  duration_of(task, "elapsed"), text_of(task, "user"),
+			  all ? client_host(task, "home") : "-", client_host(task, "executor"),
 			  ended_how(task, end), duration_of(task, "cpu"), size_of(task, "memory"),
 			  text_of(task, "reason"), client_session(task, session),
 			  text_of(task, "command"), NULL);
@@ -179,72 +203,62 @@ static const char *const csv_columns[] = {
 };
 #define CSV_COLUMNS (sizeof(csv_columns) / sizeof(*csv_columns))
 
-static int print_field(const char *text, bool last)
-{
-	size_t size = csv_field(NULL, 0, text) + 1;
-	char *field = malloc(size);
+/* ---- the command ---- */
 
-	if (!field)
-		return fail(EXIT_REFUSED, "out of memory");
-	csv_field(field, size, text);
-	fputs(field, stdout);
-	fputs(last ? "\r\n" : ",", stdout);
-	free(field);
+enum form { FORM_TABLE, FORM_JSON, FORM_CSV };
+
+static int show_tasks(const json_t *document, enum form form)
+{
+	if (form == FORM_JSON)
+		return json_print(document);
+	if (json_object_get(document, "events")) {
+		incidents_print(document);
+		return EXIT_DONE;
+	}
+	if (form == FORM_CSV)
+		return sheet_print(json_object_get(document, "tasks"), csv_columns, CSV_COLUMNS);
+	print_table(document);
 	return EXIT_DONE;
 }
 
-/* Users choose names and arguments, and the reader of a spreadsheet with all of them may be root. */
-static int print_text(const char *text, bool last)
+static int show_groups(const json_t *document, const char *by, enum form form)
 {
-	char *harmless = NULL;
+	if (form == FORM_JSON)
+		return json_print(document);
+	if (form == FORM_CSV)
+		return groups_print_csv(document);
+	groups_print(document, by);
+	return EXIT_DONE;
+}
+
+/* `ask` is taken over by what asks. */
+static int show(const struct arguments *a, enum form form)
+{
+	json_t *document;
 	int code;
 
-	if (csv_is_formula(text) && asprintf(&harmless, "'%s", text) < 0)
-		return fail(EXIT_REFUSED, "out of memory");
-	code = print_field(harmless ?: text, last);
-	free(harmless);
-	return code;
-}
-
-static int print_value(const json_t *value, bool last)
-{
-	char number[64] = "";
-
-	if (json_is_string(value))
-		return print_text(json_string_value(value), last);
-	if (json_is_integer(value))
-		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT,
-			 json_integer_value(value));
-	else if (json_is_real(value))
-		snprintf(number, sizeof(number), "%.6g", json_real_value(value));
-	return print_field(number, last);
-}
-
-static int print_csv(const json_t *tasks)
-{
-	json_t *task;
-	size_t i;
-	int code = EXIT_DONE;
-
-	for (size_t c = 0; c < CSV_COLUMNS && !code; c++)
-		code = print_field(csv_columns[c], c + 1 == CSV_COLUMNS);
-	json_array_foreach((json_t *)tasks, i, task)
-		for (size_t c = 0; c < CSV_COLUMNS && !code; c++)
-			code = print_value(json_object_get(task, csv_columns[c]),
-					   c + 1 == CSV_COLUMNS);
-	return code;
-}
-
-/* ---- the command ---- */
-
-static int print_json(json_t *tasks, bool more)
-{
-	json_t *document =
-		json_pack("{s:i,s:O,s:b}", "version", 1, "tasks", tasks, "more", (int)more);
-	int code = json_print(document);
-
+	document = a->by ? groups_ask(a->ask, a->by, a->most, &code)
+			 : past_ask(a->ask, a->most, &code);
+	if (!document)
+		return code;
+	code = a->by ? show_groups(document, a->by, form) : show_tasks(document, form);
+	if (json_is_true(json_object_get(document, "more")) && form != FORM_JSON)
+		fail(0, a->by ? "groups with less CPU time, or of earlier hours, are left out"
+			      : "older ones are left out; -n 0 shows all");
 	json_decref(document);
 	return code;
+}
+
+static int check_events(const struct arguments *a)
+{
+	static const char *const of_tasks[] = { "uid", "program", "reason", "session", "failed" };
+	bool wrong = a->by || a->plot || a->csv;
+
+	for (size_t i = 0; i < sizeof(of_tasks) / sizeof(*of_tasks); i++)
+		wrong |= json_object_get(a->ask, of_tasks[i]) != NULL;
+	return wrong ? bad_usage(
+			       "--events: only with --since, --until, --node, --all, -n and --json")
+		     : 0;
 }
 
 static int run(int argc, char **argv, bool json)
@@ -259,13 +273,14 @@ static int run(int argc, char **argv, bool json)
 		{ "session", required_argument, NULL, 'S' },
 		{ "failed", no_argument, NULL, 'f' },
 		{ "all", no_argument, NULL, 'a' },
+		{ "by", required_argument, NULL, 'b' },
+		{ "events", no_argument, NULL, 'e' },
+		{ "plot", required_argument, NULL, 'P' },
 		{ "csv", no_argument, NULL, 'c' },
 		{ "number", required_argument, NULL, 'n' },
 		{ 0 },
 	};
 	struct arguments a = { .ask = json_object(), .most = HISTORY_TASKS };
-	json_t *tasks = NULL;
-	bool more = false;
 	int code;
 
 	/* The only short one: others would be taken for parts of one word. */
@@ -275,33 +290,26 @@ static int run(int argc, char **argv, bool json)
 	code = options_each(argc, argv, options, take, &a);
 	if (!code && optind < argc)
 		code = bad_argument(argv[optind]);
-	if (!code && json && a.csv)
-		code = bad_usage("--json and --csv: one of them");
+	if (!code && json + a.csv + !!a.plot > 1)
+		code = bad_usage("--json, --csv and --plot: one of them");
+	if (!code && a.plot && a.by)
+		code = bad_usage("--by and --plot: one of them");
+	if (!code && a.events)
+		code = check_events(&a);
 	if (code) {
 		json_decref(a.ask);
 		return code;
 	}
-	tasks = past_ask(a.ask, a.most, &more, &code);
-	if (!tasks)
-		return code;
-	if (json) {
-		code = print_json(tasks, more);
-	} else if (a.csv) {
-		code = print_csv(tasks);
-	} else {
-		print_table(tasks);
-		code = EXIT_DONE;
-	}
-	if (more && !json)
-		fprintf(stderr, "ehctl history: older tasks are left out; -n 0 shows all\n");
-	json_decref(tasks);
-	return code;
+	if (a.plot)
+		return timeline_draw(a.ask, a.plot);
+	return show(&a, json ? FORM_JSON : a.csv ? FORM_CSV : FORM_TABLE);
 }
 
 const struct command history_command = {
 	.name = "history",
 	.arguments = "[--since TIME] [--until TIME] [--user USER] [--node NODE] [--program NAME] "
-		     "[--reason REASON] [--session NAME] [--failed] [-n N] [--csv] [--json]",
+		     "[--reason REASON] [--session NAME] [--failed] [--all] [--by WHAT] [-n N] "
+		     "[--plot FILE] [--events] [--csv] [--json]",
 	.help = "list tasks of this node that were placed, the newest last\n\n"
 		"Also those that have ended, and those of before the agent was last started.\n"
 		"Tasks that the module kept here without asking the agent are not among them.\n"
@@ -314,10 +322,26 @@ const struct command history_command = {
 		"  --reason REASON    as `ehctl why` names it\n"
 		"  --session NAME     as it was given with `ehctl run -n`\n"
 		"  --failed           lost, refused, or ended with a status other than 0\n"
-		"  -n, --number N     the last N; 0: all. Default: 1000\n"
+		"  --all              tasks of all nodes; a node that does not answer, or tells\n"
+		"                     nothing, is named\n"
+		"  --by WHAT          add tasks up: one line for each user, session, program, node\n"
+		"                     (that they ran on), reason or hour; those with the most CPU\n"
+		"                     time first, hours in their order. CPU-AWAY is what tasks used\n"
+		"                     on other nodes; of those that stayed it is not measured.\n"
+		"                     ELAPSED is from the first start to the last end\n"
+		"  -n, --number N     the last N, or the first N lines of --by; 0: all.\n"
+		"                     Default: 1000\n"
+		"  --plot FILE        draw how many ran elsewhere and stayed over time, into an SVG\n"
+		"                     file, with gnuplot\n"
+		"  --events           instead of tasks what happened to nodes: peers up and down,\n"
+		"                     controllers, drain, start and stop, reload, ehlaunch and the\n"
+		"                     module; with --since, --until, --node, --all and -n. What\n"
+		"                     several nodes tell is one line\n"
 		"  --csv              comma-separated values (RFC 4180)\n"
 		"EXIT is an exit status, a signal, or what became of the task: away and here (it\n"
-		"runs), lost, refused (it did not run), unknown. Users see their own tasks; root\n"
-		"and members of `history-group` (ehagent.conf(5)) see all.",
+		"runs), lost, refused (it did not run), unknown; of a session, that of its command,\n"
+		"if it is known. Users see their own tasks; root and members of `history-group`\n"
+		"(ehagent.conf(5)) see all, of other nodes those of users who could be guests from\n"
+		"here there. With --all, users are known by their names.",
 	.run = run,
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "past.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "client.h"
 #include "tools/common/common.h"
@@ -16,7 +18,7 @@ static void past_after(json_t *request, const json_t *last, bool all)
 
 	/* Rows of several homes have no common number: those of the same time come once more. */
 	if (all)
-		json_object_set_new(request, "until", json_integer(at + 1));
+		json_object_set_new(request, "until", json_integer(at < INT64_MAX ? at + 1 : at));
 	else
 		json_object_set(request, "before", json_object_get(last, "row"));
 }
@@ -36,16 +38,51 @@ static bool past_is_new(json_t *seen, const json_t *task)
 
 /* A list that grows, the newest first. */
 struct past {
-	json_t *tasks, *seen;
+	const char *name;
+	json_t *tasks, *seen, *missing;
 	bool all, more;
 };
 
-/* One page. False: there was an error. */
+/* Each page asks all nodes, and one that did not answer may have done so before. */
+static void past_add_missing(json_t *missing, const json_t *reply)
+{
+	static const char *const lists[] = { "silent", "refused" };
+	json_t *node, *known;
+	size_t i, k;
+
+	for (size_t n = 0; n < sizeof(lists) / sizeof(*lists); n++)
+		json_array_foreach(json_object_get(reply, lists[n]), i, node) {
+			json_array_foreach(json_object_get(missing, lists[n]), k, known)
+				if (!strcmp(text_of(known, "node"), text_of(node, "node")))
+					break;
+			if (k == json_array_size(json_object_get(missing, lists[n])))
+				json_array_append(json_object_get(missing, lists[n]), node);
+		}
+}
+
+/* Adds those that are new; whether there were some. */
+static bool past_add(struct past *p, const json_t *tasks)
+{
+	const size_t before = json_array_size(p->tasks);
+	json_t *task;
+	size_t i;
+
+	json_array_foreach((json_t *)tasks, i, task) {
+		if (p->all && !past_is_new(p->seen, task))
+			continue;
+		if (json_object_get(task, "uid"))
+			client_add_user(task);
+		json_array_append(p->tasks, task);
+	}
+	return json_array_size(p->tasks) > before;
+}
+
+/* One page. False: there was an error, or there is no other one. */
 static bool past_page(struct past *p, const json_t *ask, size_t limit, int *code)
 {
 	const size_t before = json_array_size(p->tasks);
-	json_t *request = json_copy((json_t *)ask), *reply, *task;
-	size_t i;
+	json_t *request = json_copy((json_t *)ask), *reply;
+	bool new;
 
 	json_object_set_new(request, "command", json_string("history"));
 	json_object_set_new(request, "limit", json_integer((json_int_t)limit));
@@ -54,55 +91,142 @@ static bool past_page(struct past *p, const json_t *ask, size_t limit, int *code
 	reply = client_ask(request, code);
 	if (!reply)
 		return false;
-	json_array_foreach(json_object_get(reply, "tasks"), i, task) {
-		if (p->all && !past_is_new(p->seen, task))
-			continue;
-		client_add_user(task);
-		json_array_append(p->tasks, task);
-	}
+	new = past_add(p, json_object_get(reply, p->name));
 	p->more = json_is_true(json_object_get(reply, "more"));
-	/* each page asks all nodes: the last one says who has answered */
-	if (p->all && (!p->more || !before)) {
-		json_object_del(reply, "more");
-		whole_print_missing(reply);
+	if (p->more && !new)
+		*code = fail(EXIT_REFUSED, "more of one moment than a page can have: "
+					   "--until another time lists those before");
+	past_add_missing(p->missing, reply);
+	json_decref(reply);
+	return !*code;
+}
+
+/* The last ones first, and without what is of no use to others. */
+static json_t *past_ordered(const struct past *p, size_t n)
+{
+	json_t *ordered = json_array(), *task;
+
+	while (n) {
+		task = json_array_get(p->tasks, --n);
+		json_object_del(task, "row");
+		json_object_del(task, "at");
+		if (!strcmp(p->name, "events"))
+			json_object_del(task, "id");
+		json_array_append(ordered, task);
 	}
-	/* more of one time than a page has */
-	if (json_array_size(p->tasks) == before)
-		p->more = false;
+	return ordered;
+}
+
+json_t *past_ask(json_t *ask, size_t most, int *code)
+{
+	struct past p = { .name = json_object_get(ask, "events") ? "events" : "tasks",
+			  .tasks = json_array(),
+			  .seen = json_object(),
+			  .missing = json_pack("{s:[],s:[]}", "silent", "refused"),
+			  .all = json_is_true(json_object_get(ask, "all")) };
+	json_t *document = NULL;
+	size_t n = 0, limit;
+	bool good;
+
+	*code = EXIT_DONE;
+	do {
+		/* of all homes it begins with some that are known */
+		limit = !p.all && most && most - n < PAST_PAGE ? most - n : PAST_PAGE;
+		good = past_page(&p, ask, limit, code);
+		n = json_array_size(p.tasks);
+	} while (good && p.more && (!most || n < most));
+	if (good && p.all)
+		whole_print_missing(p.missing);
+	if (most && n > most) {
+		p.more = true;
+		n = most;
+	}
+	if (good)
+		document = json_pack("{s:i,s:o,s:b}", "version", 1, p.name, past_ordered(&p, n),
+				     "more", (int)p.more);
+	if (p.all)
+		json_object_update(document, p.missing);
+	json_decref(p.tasks);
+	json_decref(p.seen);
+	json_decref(p.missing);
+	json_decref(ask);
+	return document;
+}
+
+/* One answer. NULL after a message. */
+static json_t *past_ask_groups(const json_t *ask, int *code)
+{
+	json_t *reply = client_ask(json_copy((json_t *)ask), code), *group;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "groups"), i, group) {
+		if (json_object_get(group, "uid"))
+			client_add_user(group);
+		if (json_is_integer(json_object_get(group, "key")))
+			json_object_set(group, "key", json_object_get(group, "user"));
+	}
+	return reply;
+}
+
+static json_int_t past_last_hour(const json_t *document)
+{
+	const json_t *groups = json_object_get(document, "groups");
+
+	return json_integer_value(
+		json_object_get(json_array_get(groups, json_array_size(groups) - 1), "at"));
+}
+
+/* Hours have an order, so that what an answer leaves out is in the next one. */
+static bool past_add_hours(json_t *document, const json_t *ask, int *code)
+{
+	const json_int_t last = past_last_hour(document);
+	json_t *groups = json_object_get(document, "groups"), *request, *reply;
+
+	request = json_copy((json_t *)ask);
+	json_object_set_new(request, "until", json_integer(last));
+	reply = past_ask_groups(request, code);
+	json_decref(request);
+	if (!reply)
+		return false;
+	json_array_extend(groups, json_object_get(reply, "groups"));
+	past_add_missing(document, reply);
+	/* without earlier ones there is no next answer */
+	json_object_set_new(document, "more",
+			    json_boolean(json_is_true(json_object_get(reply, "more")) &&
+					 past_last_hour(document) < last));
 	json_decref(reply);
 	return true;
 }
 
-json_t *past_ask(json_t *ask, size_t most, bool *more, int *code)
+/* Whoever asked says in other words that there are more. */
+static void past_print_missing(const json_t *document)
 {
-	struct past p = { .tasks = json_array(),
-			  .seen = json_object(),
-			  .all = json_is_true(json_object_get(ask, "all")) };
-	json_t *ordered = json_array();
-	size_t n = 0, limit;
-	bool good;
+	json_t *missing = json_copy((json_t *)document);
 
-	do {
-		limit = most && most - n < PAST_PAGE ? most - n : PAST_PAGE;
-		good = past_page(&p, ask, limit, code);
-		n = json_array_size(p.tasks);
-	} while (good && p.more && (!most || n < most));
-	*more = p.more || (most && n > most);
-	if (most && n > most)
-		n = most;
-	while (good && n) {
-		json_t *task = json_array_get(p.tasks, --n);
+	json_object_del(missing, "more");
+	whole_print_missing(missing);
+	json_decref(missing);
+}
 
-		/* These are of the file, and of no use to anybody else. */
-		json_object_del(task, "row");
-		json_object_del(task, "at");
-		json_array_append(ordered, task);
-	}
-	json_decref(p.tasks);
-	json_decref(p.seen);
+json_t *past_groups(json_t *ask, const char *by, int *code)
+{
+	const bool all = json_is_true(json_object_get(ask, "all"));
+	json_t *document, *group;
+	size_t i;
+
+	json_object_set_new(ask, "command", json_string("history"));
+	json_object_set_new(ask, "by", json_string(by));
+	document = past_ask_groups(ask, code);
+	while (document && !strcmp(by, "hour") && json_is_true(json_object_get(document, "more")) &&
+	       json_array_size(json_object_get(document, "groups")))
+		if (!past_add_hours(document, ask, code)) {
+			json_decref(document);
+			document = NULL;
+		}
+	if (all && document)
+		past_print_missing(document);
+	json_array_foreach(json_object_get(document, "groups"), i, group)
+		json_object_del(group, "at");
 	json_decref(ask);
-	if (good)
-		return ordered;
-	json_decref(ordered);
-	return NULL;
+	return document;
 }

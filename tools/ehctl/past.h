@@ -4,13 +4,16 @@
 #define EHCTL_PAST_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 /**
  * Asks for the tasks that match `ask`, the members of the command `history` (docs/protocol.md; taken
- * over), `most` of them (0: all), the newest last. An array, which the caller owns, with *more if older
- * ones were left out; NULL after a message, with *code set.
+ * over), `most` of them (0: all). The document of `ehctl history --json`, which the caller owns: `tasks`,
+ * the newest last, `more` if older ones were left out, and with `all` the nodes that are missing, which
+ * is said, too. With `events` in `ask` it is these instead. NULL after a message, with *code set.
  */
-json_t *past_ask(json_t *ask, size_t most, bool *more, int *code);
+json_t *past_ask(json_t *ask, size_t most, int *code);
+
+/** Asks for groups of them, by a word of the protocol; a `key` that is a user is a name. The same. */
+json_t *past_groups(json_t *ask, const char *by, int *code);
 
 #endif

@@ -14,10 +14,8 @@
 #include "attend.h"
 #include "client.h"
 #include "wire/clean.h"
-#include "past.h"
+#include "outcome.h"
 #include "tools/common/common.h"
-
-#define REPORT_KINDS 16 /* nodes, or reasons, that are named */
 
 /* What the child tells, in one write. */
 struct report_told {
@@ -25,61 +23,7 @@ struct report_told {
 	char session[64];
 };
 
-/* How often each word was found; the most frequent are shown. */
-struct tally {
-	const char *word[REPORT_KINDS];
-	unsigned int count[REPORT_KINDS], kinds, others;
-};
-
 /* ---- the report ---- */
-
-static void tally_add(struct tally *t, const char *word)
-{
-	unsigned int i = 0;
-
-	while (i < t->kinds && strcmp(t->word[i], word))
-		i++;
-	if (i == REPORT_KINDS) {
-		t->others++;
-		return;
-	}
-	if (i == t->kinds)
-		t->word[t->kinds++] = word;
-	t->count[i]++;
-}
-
-static void tally_print(const struct tally *t)
-{
-	bool shown[REPORT_KINDS] = { false };
-	const char *comma = "";
-
-	for (unsigned int n = 0; n < t->kinds; n++) {
-		unsigned int best = REPORT_KINDS;
-
-		for (unsigned int i = 0; i < t->kinds; i++)
-			if (!shown[i] && (best == REPORT_KINDS || t->count[i] > t->count[best]))
-				best = i;
-		shown[best] = true;
-		fprintf(stderr, "%s%s %u", comma, t->word[best], t->count[best]);
-		comma = ", ";
-	}
-	if (t->others)
-		fprintf(stderr, "%sothers %u", comma, t->others);
-}
-
-static const char *clock_of(double seconds)
-{
-	json_t *value = json_pack("{s:f}", "s", seconds > 0 ? seconds : 0);
-	const char *text = duration_of(value, "s");
-
-	json_decref(value);
-	return text;
-}
-
-static double number_of(const json_t *task, const char *member)
-{
-	return json_number_value(json_object_get(task, member));
-}
 
 static double used_by_children(void)
 {
@@ -91,75 +35,33 @@ static double used_by_children(void)
 	       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
-/*
- * No time is said to be won: how long the session would have taken here alone depends on what else ran
- * and waited, which nobody has measured.
- */
-static void report_print(const struct report_told *told, const char *what, double elapsed,
-			 const json_t *tasks)
-{
-	struct tally nodes = { .kinds = 0 }, reasons = { .kinds = 0 };
-	unsigned int away = 0, lost = 0;
-	double elsewhere = 0, here = used_by_children();
-	json_t *task;
-	size_t i;
-
-	json_array_foreach((json_t *)tasks, i, task) {
-		if (strcmp(text_of(task, "executor"), text_of(task, "home"))) {
-			away++;
-			lost += !strcmp(text_of(task, "state"), "lost");
-			elsewhere += number_of(task, "cpu_user") + number_of(task, "cpu_system");
-			tally_add(&nodes, client_host(task, "executor"));
-		} else {
-			tally_add(&reasons, text_of(task, "reason"));
-		}
-	}
-	/* text_of() has them in the tasks, which are still there. */
-	if (told->managed)
-		here -= elsewhere;
-	fprintf(stderr,
-		"ehsched: %s: ended after %s; of %zu tasks that were to be placed %u ran elsewhere",
-		what, clock_of(elapsed), json_array_size(tasks), away);
-	if (away) {
-		fprintf(stderr, " (");
-		tally_print(&nodes);
-		fprintf(stderr, ")");
-	}
-	fprintf(stderr, "\n         CPU here %s, elsewhere %s", clock_of(here),
-		clock_of(elsewhere));
-	if (lost)
-		fprintf(stderr, "; %u lost", lost);
-	if (reasons.kinds) {
-		fprintf(stderr, "\n         stayed: ");
-		tally_print(&reasons);
-	}
-	if (told->managed || json_array_size(tasks))
-		fprintf(stderr, "\n         `ehctl history --session %s` lists them\n",
-			told->session);
-	else
-		fprintf(stderr,
-			"\n         without the module those of `ehctl exec` are of no session: "
-			"`ehctl history` lists them\n");
-}
-
 static void report_make(const struct report_told *told, const char *what, double elapsed,
 			time_t began)
 {
-	bool more;
+	struct outcome_seen seen = { elapsed, used_by_children(), told->managed };
+	const char *const indent = "         ";
+	json_t *outcome;
+	char text[160];
 	int code;
-	json_t *tasks;
 
 	if (!*told->session) {
 		fprintf(stderr, "ehsched: %s: no report: there was no session\n", what);
 		return;
 	}
-	tasks = past_ask(
-		json_pack("{s:s,s:I}", "session", told->session, "since", (json_int_t)began * 1000),
-		0, &more, &code);
-	if (!tasks)
+	outcome = outcome_ask(told->session, (json_int_t)began * 1000, &seen, &code);
+	if (!outcome)
 		return;
-	report_print(told, what, elapsed, tasks);
-	json_decref(tasks);
+	snprintf(text, sizeof(text), "ehsched: %s", what);
+	outcome_print(stderr, text, indent, outcome);
+	if (told->managed || json_integer_value(json_object_get(outcome, "tasks")))
+		fprintf(stderr, "%s`ehctl history --session %s` lists them\n", indent,
+			told->session);
+	else
+		fprintf(stderr,
+			"%swithout the module those of `ehctl exec` are of no session: "
+			"`ehctl history` lists them\n",
+			indent);
+	json_decref(outcome);
 }
 
 /* ---- the two processes ---- */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "client.h"
+#include "ended.h"
+#include "outcome.h"
 #include "tools/common/table.h"
 
 static void why_print_steps(const json_t *reply)
@@ -44,9 +46,34 @@ static void why_print_timing(const json_t *timing)
 		printf("Not shown: %s.\n", text_of(timing, "missing"));
 }
 
+static int why_session(const char *name, bool json)
+{
+	char what[256], start[ENDED_TEXT];
+	json_t *outcome;
+	int code;
+
+	outcome = outcome_ask_last(name, &code);
+	if (!outcome)
+		return code;
+	if (json) {
+		code = json_print(outcome);
+	} else {
+		snprintf(what, sizeof(what), "%s of %s, from %s on", text_of(outcome, "session"),
+			 text_of(outcome, "user"), ended_clock(text_of(outcome, "started"), start));
+		outcome_print(stdout, what, "  ", outcome);
+		if (json_integer_value(json_object_get(outcome, "earlier")))
+			printf("  the last of %" JSON_INTEGER_FORMAT
+			       " sessions of this name; `ehctl "
+			       "history --by session` lists them\n",
+			       1 + json_integer_value(json_object_get(outcome, "earlier")));
+	}
+	json_decref(outcome);
+	return code;
+}
+
 static int run(int argc, char **argv, bool json)
 {
-	bool timing = false;
+	bool timing = false, session = false;
 	const char *id = NULL;
 	json_t *reply, *ask;
 	int code;
@@ -54,6 +81,8 @@ static int run(int argc, char **argv, bool json)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--timing"))
 			timing = true;
+		else if (!strcmp(argv[i], "--session"))
+			session = true;
 		else if (argv[i][0] == '-')
 			return bad_argument(argv[i]);
 		else if (id)
@@ -62,7 +91,11 @@ static int run(int argc, char **argv, bool json)
 			id = argv[i];
 	}
 	if (!id)
-		return bad_usage("an ID is required");
+		return bad_usage(session ? "a NAME is required" : "an ID is required");
+	if (session && timing)
+		return bad_usage("--timing is of one task, not of a session");
+	if (session)
+		return why_session(id, json);
 	ask = json_pack("{s:s, s:s}", "command", "why", "id", id);
 	if (timing)
 		json_object_set_new(ask, "timing", json_true());
@@ -85,10 +118,12 @@ static int run(int argc, char **argv, bool json)
 
 const struct command why_command = {
 	.name = "why",
-	.arguments = "[--timing] ID [--json]",
+	.arguments = "[--timing] ID | --session NAME [--json]",
 	.help = "explain why a task runs where it runs\n\n"
 		"ID is an ID that `ehctl tasks` or `ehctl history` lists, or the process ID\n"
 		"of one of the last 1024 placements.\n"
-		"--timing   when each step of it was, in microseconds, here and on its executor",
+		"--timing        when each step of it was, in microseconds, here and on its executor\n"
+		"--session NAME  what `ehctl run --report` says, of a session that was started here:\n"
+		"                the last one of this name, or NAME.PID.NUMBER",
 	.run = run,
 };

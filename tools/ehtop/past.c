@@ -23,10 +23,11 @@ static int past_task(struct picture *p, const struct picture_look *look, const j
 	char start[ENDED_TEXT], end[ENDED_TEXT];
 	struct line *line;
 
-	line = ROW(p, look->columns, { ended_start(task, start), 11 }, { text_of(task, "user"), 8 },
-		   { client_host(task, "home"), 8 }, { client_host(task, "executor"), 8 },
-		   { duration_of(task, "elapsed"), -7 }, { ended_how(task, end), 7 },
-		   { text_of(task, "reason"), 13 }, { text_of(task, "command"), 0 });
+	line = ROW(p, look->columns, { ended_clock(text_of(task, "started"), start), 11 },
+		   { text_of(task, "user"), 8 }, { client_host(task, "home"), 8 },
+		   { client_host(task, "executor"), 8 }, { duration_of(task, "elapsed"), -7 },
+		   { ended_how(task, end), 7 }, { text_of(task, "reason"), 13 },
+		   { text_of(task, "command"), 0 });
 	if (!line)
 		return -ENOMEM;
 	line->about = ABOUT_TASK;
