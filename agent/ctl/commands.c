@@ -30,6 +30,7 @@
 #include "ctl/past.h"
 #include "ctl/rights.h"
 #include "ctl/run.h"
+#include "ctl/settings.h"
 #include "ctl/share.h"
 #include "ctl/socket.h"
 #include "ctl/tasks.h"
@@ -48,8 +49,6 @@
 #include "net/revoked.h"
 #include "net/server.h"
 #include "node/cgroup.h"
-#include "node/kernel.h"
-#include "node/node.h"
 
 /* ---- status ---- */
 
@@ -140,99 +139,6 @@ static void commands_do_status(struct ctl_conn *c, const json_t *request)
 	struct agent *agent = ctl_agent(c);
 
 	gather_all(agent, commands_on_found, c);
-}
-
-/* ---- set ---- */
-
-struct commands_setting {
-	const char *name;
-	size_t at;
-	uint64_t min, max;
-	unsigned int scale; /* what a person calls 1 */
-};
-
-#define COMMANDS_SETTING(name, member, min, max, scale)                       \
-	{                                                                     \
-		name, offsetof(struct node_settings, member), min, max, scale \
-	}
-
-static const struct commands_setting commands_settings[] = {
-	COMMANDS_SETTING("threshold", threshold, 0, EHS_MAX_LOAD, 1000),
-	COMMANDS_SETTING("length", length, 0, EHS_MAX_LOAD, 1000),
-	COMMANDS_SETTING("weight", weight, 1, 1000000, 1000),
-	COMMANDS_SETTING("time-limit", time_limit, 1, EHS_MAX_TIME_LIMIT, 1),
-	COMMANDS_SETTING("dwell", dwell, 0, 60000, 1),
-};
-
-/* Returns NULL, or the error to reply. */
-static json_t *commands_take_setting(struct node_settings *set, const char *name,
-				     const json_t *value)
-{
-	static const char *const indexes[] = { "runnable", "tasks", "cpu" };
-	char why[96];
-
-	if (!strcmp(name, "load-index")) {
-		const char *text = json_string_value(value);
-
-		for (unsigned int i = 0; text && i < 3; i++) {
-			if (strcmp(text, indexes[i]))
-				continue;
-			set->index = i;
-			return NULL;
-		}
-		return ctl_error(name, "must be runnable, tasks or cpu", true);
-	}
-	for (size_t i = 0; i < sizeof(commands_settings) / sizeof(commands_settings[0]); i++) {
-		const struct commands_setting *s = &commands_settings[i];
-		json_int_t n = json_integer_value(value);
-
-		if (strcmp(name, s->name))
-			continue;
-		if (!json_is_integer(value) || n < 0 || (uint64_t)n < s->min ||
-		    (uint64_t)n > s->max) {
-			snprintf(why, sizeof(why), "must be a number from %.15g to %.15g",
-				 (double)s->min / s->scale, (double)s->max / s->scale);
-			return ctl_error(name, why, true);
-		}
-		*(uint32_t *)((char *)set + s->at) = n;
-		return NULL;
-	}
-	return ctl_error(name,
-			 "no such setting (threshold, length, load-index, weight, time-limit, "
-			 "dwell)",
-			 true);
-}
-
-static void commands_do_set(struct ctl_conn *c, const json_t *request)
-{
-	struct agent *agent = ctl_agent(c);
-	struct node_settings set = *node_settings(agent);
-	json_t *error = NULL, *value;
-	const char *name;
-	char why[160];
-	int n = 0;
-
-	json_object_foreach((json_t *)request, name, value) {
-		if (!strcmp(name, "command") || error)
-			continue;
-		error = commands_take_setting(&set, name, value);
-		n++;
-	}
-	if (!error && !n)
-		error = ctl_error("set", "nothing to set", true);
-	if (!error && set.time_limit != node_settings(agent)->time_limit &&
-	    set.time_limit > kernel_time_limit_max(agent)) {
-		snprintf(why, sizeof(why), "must be at most %u ms: ehlaunch allows no more",
-			 kernel_time_limit_max(agent));
-		error = ctl_error("time-limit", why, true);
-	}
-	if (!error && node_set(agent, &set, why))
-		error = ctl_error("set", why, false);
-	if (error) {
-		ctl_reply(c, error);
-		return;
-	}
-	ctl_reply(c, json_pack("{s:i}", "version", 1));
 }
 
 /* ---- the table ---- */
@@ -352,7 +258,8 @@ static const struct commands_command {
 	{ "tasks", ANYBODY, commands_do_tasks },
 	{ "why", ANYBODY, why_request },
 	{ "run", ANYBODY, run_start },
-	{ "set", OPERATORS, commands_do_set },
+	{ "get", ANYBODY, settings_get },
+	{ "set", OPERATORS, settings_set },
 	{ "drain", OPERATORS, nodes_drain },
 	{ "undrain", OPERATORS, nodes_undrain },
 	{ "watch", ANYBODY, commands_do_watch },

@@ -52,8 +52,20 @@ limits = [error(c.ask(0, {"command": "set", **s}))["why"] for s in ({"threshold"
 ok("limits are in what ehctl set takes: tasks and milliseconds", limits == [
     f"must be a number from {r}" for r in ("0 to 1000000", "0.001 to 1000", "0 to 60000")], limits)
 ok("a threshold that is set reaches the controller and the other node",
-   c.ask(0, {"command": "set", "threshold": 3500, "length": 500}) == {"version": 1} and
+   "error" not in c.ask(0, {"command": "set", "threshold": 3500, "length": 500}) and
    until(lambda: [n["threshold"] for n in c.ask(1, {"command": "status"})["nodes"]][0] == 3.5))
+
+saw = c.ask(0, {"command": "set", "threshold": 3500, "dwell": 7, "load-index": "cpu"})
+ok("set says what was and is", saw == {"version": 1, "settings": [
+    {"name": "threshold", "before": 3.5, "value": 3.5}, {"name": "dwell", "before": 1000, "value": 7},
+    {"name": "load-index", "before": "runnable", "value": "cpu"}]}, saw)
+refused = c.ask(0, {"command": "set", "dwell": 9, "load-index": "x"})
+saw = {s["name"]: s for s in c.ask(0, {"command": "get"}, uid=2001)["settings"]}
+ok("get shows everybody the values in force", "error" in refused and {n: s["value"] for n, s in saw.items()} == {
+    "threshold": 3.5, "length": 0.5, "load-index": "cpu", "weight": 1.0, "time-limit": 100, "dwell": 7}, saw)
+ok("and what each may be", saw["dwell"]["unit"] == "ms" and saw["dwell"]["max"] == 60000 and
+   saw["load-index"]["choices"] == ["runnable", "tasks", "cpu"] and saw["weight"]["min"] == 0.001, saw)
+c.ask(0, {"command": "set", "dwell": 1000, "load-index": "runnable"})
 
 with c.connect(0) as s:
     s.sendall(frame("FRAME_REQUEST", b'{"command":"watch"}'))

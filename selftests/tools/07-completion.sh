@@ -58,6 +58,7 @@ is "bash: algorithms" "$(in_bash ehctl plan divide f --algorithm "" | sort | xar
 is "bash: nodes for an option" "$(in_bash ehctl history --node "" | sort | xargs)" "0.1 0.2 build1 gpu2"
 is "bash: a task behind a colon" "$(in_bash ehctl why 0.1:4 | xargs)" "4711"
 is "bash: settings" "$(in_bash ehctl set t | xargs)" "threshold= time-limit="
+is "bash: settings to show" "$(in_bash ehctl get t | xargs)" "threshold time-limit"
 like "zsh: a command follows --" "$(in_zsh ehctl run -n x -- ls -)" "normal: ls -"
 like "bash: a command follows --" " $(in_bash ehctl run -- unam | xargs) " "* uname *"
 like "fish: a command follows --" " $(in_fish ehctl run -- unam | xargs) " "* uname *"

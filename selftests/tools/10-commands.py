@@ -123,7 +123,7 @@ def show(r):
     return f"exit {r.returncode}\nstdout {r.stdout!r}\nstderr {r.stderr!r}"
 
 
-COMMANDS = ["status", "tree", "tasks", "why", "cancel", "run", "exec", "set", "drain", "undrain", "owner", "watch",
+COMMANDS = ["status", "tree", "tasks", "why", "cancel", "run", "exec", "set", "get", "drain", "undrain", "owner", "watch",
             "doctor", "cert", "init", "invite", "join", "revoke", "leave", "reload", "history"]
 
 # ---- usage ----
@@ -166,7 +166,7 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
               ["exec", "no de", "--", "true"], ["exec", "--node", "--", "true"], ["exec", "auto", "--", "true"], ["exec", "0.1", "0.2", "--", "true"],
               ["exec", "0.1" * 60, "--", "true"], ["exec", "--json", "0.1", "--", "true"],
               ["set"], ["set", "threshold"], ["set", "threshold="], ["set", "colour=red"],
-              ["set", "dwell=1", "dwell=2"], ["set", b"load-index=\xff"], ["drain"],
+              ["get", "colour"], ["get", "threshold=1"], ["get", "--all"], ["set", "dwell=1", "dwell=2"], ["set", b"load-index=\xff"], ["drain"],
               ["drain", "0.1", "0.2"], ["undrain"], ["owner", "mine"], ["owner", "on", "off"], ["owner", "off", "--now"], ["owner", "--now"], ["leave", "0.1"], ["leave", "--now", "x"], ["reload", "x"], ["watch", "x"], ["doctor", "x"], ["cert"], ["init"], ["join"],
               ["invite", "x"], ["invite", "--for", "1y"],
               ["revoke"], ["revoke", "a", "b"], ["revoke", "a", "--list"], ["revoke", "--host"],
@@ -178,7 +178,7 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
 # ---- no agent ----
 
 for c in (["status"], ["tree", "--json"], ["tasks"], ["why", "0.0:1"], ["set", "dwell=5"],
-          ["drain", "0.1"], ["undrain", "0.1"], ["owner"], ["leave"], ["reload"], ["watch"], ["invite"], ["revoke", "n3"], ["revoke", "--list"],
+          ["get"], ["drain", "0.1"], ["undrain", "0.1"], ["owner"], ["leave"], ["reload"], ["watch"], ["invite"], ["revoke", "n3"], ["revoke", "--list"],
           ["history"]):
     r = ehctl(*c)
     ok(f"no agent: {c[0]} says what to do", clean_error(r, 1, c[0], "agent", "systemctl"), show(r))
@@ -325,7 +325,7 @@ with Agent(frame(REPLY, {"error": {"what": "kept", "why": "a.conf:1: bad", "usag
 with Agent(frame(REPLY, {"version": 1})) as a:
     r = ehctl("set", "threshold=2.5", "length=0.001", "weight=1", "load-index=cpu", "time-limit=50",
               "dwell=0")
-    ok("set says nothing", r.returncode == 0 and not r.stdout and not r.stderr, show(r))
+    ok("set says nothing if the agent does not", r.returncode == 0 and not r.stdout and not r.stderr, show(r))
     ok("tasks become thousandths", a.asked == [(REQUEST, {
         "command": "set", "threshold": 2500, "length": 1, "weight": 1000, "load-index": "cpu",
         "time-limit": 50, "dwell": 0})], a.asked)
@@ -337,6 +337,36 @@ with Agent(frame(REPLY, {"version": 1})) as a:
     r = ehctl("drain", "0.1"), ehctl("undrain", "0.1", "--json")
     ok("drain and undrain", [x.returncode for x in r] == [0, 0] and json.loads(r[1].stdout) == {"version": 1}
        and [q["command"] + q["node"] for _, q in a.asked] == ["drain0.1", "undrain0.1"], a.asked)
+
+CHANGED = {"version": 1, "settings": [
+    {"name": "threshold", "before": 2.0, "value": 3.125}, {"name": "dwell", "before": 0, "value": 0},
+    {"name": "load-index", "before": "runnable", "value": "cpu"}]}
+with Agent(frame(REPLY, CHANGED)):
+    r = ehctl("set", "threshold=3.125", "dwell=0", "load-index=cpu")
+    ok("set says what it has changed", r.returncode == 0 and r.stdout.decode() ==
+       "threshold: 2.0 -> 3.125\ndwell: 0, unchanged\nload-index: runnable -> cpu\n", show(r))
+    ok("and --json the same", json.loads(ehctl("set", "dwell=0", "--json").stdout) == CHANGED)
+SETTINGS = {"version": 1, "settings": [
+    {"name": "threshold", "value": 2.0, "unit": "tasks", "min": 0.0, "max": 1e6, "choices": []},
+    {"name": "load-index", "value": "cpu", "unit": None, "min": None, "max": None, "choices": ["runnable", "cpu"]},
+    {"name": "dwell", "value": 20, "unit": "ms", "min": 0, "max": 60000, "choices": []}]}
+with Agent(frame(REPLY, SETTINGS)) as a:
+    r = ehctl("get")
+    ok("get", r.returncode == 0 and [line.split() for line in r.stdout.decode().splitlines()] == [
+        ["SETTING", "VALUE", "UNIT", "MAY", "BE"], ["threshold", "2.0", "tasks", "0.0", "to", "1000000.0"],
+        ["load-index", "cpu", "-", "runnable|cpu"], ["dwell", "20", "ms", "0", "to", "60000"]], show(r))
+    r = ehctl("get", "dwell", "threshold")
+    ok("some", [line.split()[0] for line in r.stdout.decode().splitlines()[1:]] == ["threshold", "dwell"], show(r))
+    r = ehctl("get", "dwell", "--json")
+    ok("and --json", json.loads(r.stdout) == {"version": 1, "settings": SETTINGS["settings"][2:]}, show(r))
+    a.asked.clear()
+    names = re.findall(r"^  ([a-z-]+)=", ehctl("help", "set").stdout.decode(), flags=re.M)
+    for word in "get", "set":
+        r = ehctl(word, "colour=1" if word == "set" else "colour")
+        said = re.search(r"there are (.*?)(?:;|\n|$)", r.stderr.decode())
+        ok(f"{word}: an unknown name is told which there are, those of the help",
+           r.returncode == 2 and said and sorted(said[1].split(", ")) == sorted(names), (show(r), names))
+    ok("without asking the agent", not a.asked, a.asked)
 
 EVENTS = [{"time": "T1", "event": "state", "node": "0.1", "load": 0.5}, {"time": "T2", "event": "place"}]
 with Agent(b"".join(frame(EVENT, e) for e in EVENTS)):

@@ -19,9 +19,9 @@ struct command {
 };
 
 extern const struct command status_command, tree_command, tasks_command, why_command, run_command,
-	exec_command, set_command, drain_command, undrain_command, owner_command, watch_command,
-	doctor_command, cert_command, sim_command, leave_command, plan_command, cancel_command,
-	reload_command, init_command, invite_command, join_command, revoke_command, top_command,
-	dag_command, divide_command, gang_command, history_command, metrics_command;
+	exec_command, set_command, get_command, drain_command, undrain_command, owner_command,
+	watch_command, doctor_command, cert_command, sim_command, leave_command, plan_command,
+	cancel_command, reload_command, init_command, invite_command, join_command, revoke_command,
+	top_command, dag_command, divide_command, gang_command, history_command, metrics_command;
 
 #endif

@@ -14,12 +14,12 @@
 static const struct command version_command;
 
 static const struct command *const commands[] = {
-	&status_command,  &tree_command,   &top_command,     &tasks_command,   &why_command,
-	&cancel_command,  &run_command,	   &exec_command,    &set_command,     &drain_command,
-	&undrain_command, &owner_command,  &watch_command,   &metrics_command, &doctor_command,
-	&cert_command,	  &sim_command,	   &leave_command,   &plan_command,    &reload_command,
-	&init_command,	  &invite_command, &join_command,    &revoke_command,  &dag_command,
-	&divide_command,  &gang_command,   &history_command, &version_command,
+	&status_command, &tree_command,	   &top_command,    &tasks_command,   &why_command,
+	&cancel_command, &run_command,	   &exec_command,   &set_command,     &get_command,
+	&drain_command,	 &undrain_command, &owner_command,  &watch_command,   &metrics_command,
+	&doctor_command, &cert_command,	   &sim_command,    &leave_command,   &plan_command,
+	&reload_command, &init_command,	   &invite_command, &join_command,    &revoke_command,
+	&dag_command,	 &divide_command,  &gang_command,   &history_command, &version_command,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
