@@ -266,14 +266,43 @@ with Agent(frame(REPLY, STATUS)) as a:
     ok("and its numbers are short", b'"load":3.31,' in r.stdout and b'"threshold":2.0,' in r.stdout, show(r))
     r = ehctl("--json", "status")
     ok("--json may come before the command", r.returncode == 0 and json.loads(r.stdout) == STATUS, show(r))
-    r = ehctl("tree")
-    ok("tree", r.returncode == 0 and "0  load 5.31 of 6.00±3.00, ok, 3 nodes, controller n0\n" in r.stdout.decode()
-       and r.stdout.decode().count("\n   0.") == 4, show(r))
+    r = ehctl("tree", "--json")
+    ok("tree --json is the agent's document", json.loads(r.stdout) == STATUS, show(r))
     for c in ("status", "tree", "--help"):
         with open("/dev/full", "wb") as full:
             r = ehctl("status", *(["--json"] if c == "tree" else [c] if c == "--help" else []), stdout=full)
         ok(f"output that cannot be written is an error ({c})", r.returncode == 1 and
            r.stderr.startswith(b"ehctl status: "), f"{r.returncode} {r.stderr}")
+
+# Two levels, of which one group has no controller; a node that is down, one that drains, and a name that is too long.
+LONGEST = "a-host-with-quite-a-long-name.of-a-department.example.org"
+BELOW = [{**NODES[0], "code": "0.0.0"}, {**NODES[3], "code": "0.0.1"},
+         {**NODES[2], "code": "0.1.2", "host": LONGEST, "draining": True, "drain": {"by": "root@n0", "reason": "disk"}}]
+DEEP = {**STATUS, "topology": {"n": 3, "l": 2}, "nodes": BELOW, "groups": [
+    {**STATUS["groups"][0], "level": 2}, {**STATUS["groups"][0], "code": "0.0", "nodes": 1, "state": "sender"}]}
+
+
+def drawn(stdout):
+    """Lines of the table of tree: the first column, and the words behind it."""
+    rows = [re.match(r"([^A-Za-z0-9]*)([^ ]*) *(.*)", line).groups() for line in stdout.split("\n")]
+    return [(line + code, rest.split()) for line, code, rest in rows[2:-2]]
+
+
+REST = [["controller", "n0", "ok", "5.31", "6.00", "3.00", "3"], ["controller", "n0", "sender", "5.31", "6.00", "3.00", "1"],
+        ["n0", "sender", "3.31", "2.00", "1.00", "-"], ["höst", "down", "-", "-", "-", "-"],
+        ["no", "controller", "known", "-", "-", "-", "-", "-"], [LONGEST, "DRAINING", "0.00", "2.00", "1.00", "-"]]
+with Agent(frame(REPLY, DEEP)):
+    for locale, lines in (("C.UTF-8", ["0", "├─0.0", "│ ├─0.0.0", "│ └─0.0.1", "└─0.1", "  └─0.1.2"]),
+                          ("C", ["0", "|-0.0", "| |-0.0.0", "| `-0.0.1", "`-0.1", "  `-0.1.2"])):
+        r = ehctl("tree", env={**os.environ, "LC_ALL": locale})
+        text = r.stdout.decode()
+        ok(f"tree in {locale}", r.returncode == 0 and not r.stderr and text.startswith("epoch 4\n")
+           and drawn(text) == list(zip(lines, REST)), show(r))
+        ok("its columns are in line", len({line.index(word) for line, word in zip(text.split("\n")[1:], ("STATE", "ok", "sender", "sender", "down"))}) == 1, show(r))
+        ok("and who drains is below it", text.endswith(f"\n{LONGEST} drains: disk (root@n0)\n"), show(r))
+    shown = terminal(f"{work}/ehctl", "tree", columns=80)
+    ok("80 columns will do for tree", shown.count("\n") == 9 and max(map(len, shown.splitlines()[:-1])) <= 80
+       and "DRAINING" in shown and "2.00" in shown, shown)
 
 TASKS = {"version": 1, "tasks": [{"id": "0.0:7", "pid": 123, "home": "0.0", "executor": "0.1",
                                   "command": "gcc", "uid": 1000, "state": "running",

@@ -14,11 +14,14 @@
 #include "command.h"
 
 #define TABLE_COLUMNS 16
+#define TABLE_DEPTH 32
 
 struct table {
 	struct libscols_table *of;
 	unsigned int columns, is[TABLE_COLUMNS];
 	bool used[TABLE_COLUMNS]; /* a cell is not "-" */
+	unsigned int depth; /* of the next row */
+	struct libscols_line *last[TABLE_DEPTH]; /* row of each depth */
 };
 
 /* An incomplete table is worse than none. */
@@ -31,13 +34,16 @@ static void need(bool done)
 struct table *table_new(const char *heading, ...)
 {
 	struct table *t = calloc(1, sizeof(*t));
+	bool ascii;
 	va_list args;
 
 	/* Names may be UTF-8, whatever the locale of this user is. */
 	setlocale(LC_CTYPE, "");
-	if (strcmp(nl_langinfo(CODESET), "UTF-8"))
+	ascii = strcmp(nl_langinfo(CODESET), "UTF-8");
+	if (ascii)
 		setlocale(LC_CTYPE, "C.UTF-8");
 	need(t && (t->of = scols_new_table()));
+	scols_table_enable_ascii(t->of, ascii);
 	if (!isatty(STDOUT_FILENO)) {
 		need(!scols_table_set_column_separator(t->of, "  "));
 		scols_table_set_termforce(t->of, SCOLS_TERMFORCE_NEVER);
@@ -56,12 +62,19 @@ void table_column(struct table *t, unsigned int column, unsigned int is)
 	t->is[column] = is;
 }
 
+void table_depth(struct table *t, unsigned int depth)
+{
+	t->depth = depth < TABLE_DEPTH ? depth : TABLE_DEPTH - 1;
+}
+
 void table_row(struct table *t, const char *cell, ...)
 {
-	struct libscols_line *line = scols_table_new_line(t->of, NULL);
+	struct libscols_line *line =
+		scols_table_new_line(t->of, t->depth ? t->last[t->depth - 1] : NULL);
 	va_list args;
 
 	need(line);
+	t->last[t->depth] = line;
 	va_start(args, cell);
 	for (unsigned int i = 0; i < t->columns; i++) {
 		need(!scols_line_set_data(line, i, cell ? cell : ""));
@@ -81,6 +94,7 @@ void table_print(struct table *t)
 			scols_table_get_column(t->of, i),
 			(t->is[i] & TABLE_RIGHT ? SCOLS_FL_RIGHT : 0) |
 				(t->is[i] & TABLE_CUTS ? SCOLS_FL_TRUNC : 0) |
+				(t->is[i] & TABLE_TREE ? SCOLS_FL_TREE : 0) |
 				(t->is[i] & TABLE_SPARE && !t->used[i] ? SCOLS_FL_HIDDEN : 0));
 	if (!rows) {
 		/* the library prints no heading alone */

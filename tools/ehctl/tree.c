@@ -25,37 +25,37 @@ static const json_t *find(const json_t *list, const char *code)
 	return NULL;
 }
 
-static void print_load(const json_t *of)
+/* A node that is not up has no load, and its state is that of its agent. */
+static void add_node(struct table *t, const json_t *node, unsigned int depth)
 {
-	if (json_is_number(json_object_get(of, "load")))
-		printf("load %s of %s±%s, ", decimal_of(of, "load"), decimal_of(of, "threshold"),
-		       decimal_of(of, "threshold_length"));
-	printf("%s", client_state(of));
+	const char *agent = text_of(node, "agent");
+
+	table_depth(t, depth);
+	table_row(t, text_of(node, "code"), text_of(node, "host"),
+		  strcmp(agent, "up") ? agent : client_state(node), decimal_of(node, "load"),
+		  decimal_of(node, "threshold"), decimal_of(node, "threshold_length"), "-", NULL);
 }
 
-static void print_group(const json_t *reply, const char *code, unsigned int depth)
+static void add_group(struct table *t, const json_t *reply, const char *code, unsigned int depth)
 {
 	const json_t *groups = json_object_get(reply, "groups");
 	const json_t *nodes = json_object_get(reply, "nodes"), *group = find(groups, code), *item;
-	char last[128] = "";
+	char last[128] = "", controller[128] = "no controller known";
 	size_t i;
 
-	printf("%*s%s  ", (int)depth * 3, "", code);
-	if (group) {
-		print_load(group);
-		printf(", %s nodes, controller %s\n", integer_of(group, "nodes"),
-		       text_of(group, json_object_get(group, "host") ? "host" : "controller"));
-	} else {
-		printf("no controller known\n");
-	}
+	if (group)
+		snprintf(controller, sizeof(controller), "controller %s",
+			 text_of(group, json_object_get(group, "host") ? "host" : "controller"));
+	table_depth(t, depth);
+	table_row(t, code, controller, text_of(group, "state"), decimal_of(group, "load"),
+		  decimal_of(group, "threshold"), decimal_of(group, "threshold_length"),
+		  integer_of(group, "nodes"), NULL);
 	json_array_foreach((json_t *)nodes, i, item) {
 		const char *node = text_of(item, "code");
 		char child[128];
 
 		if (is_child(node, code)) {
-			printf("%*s%s  %s  ", (int)depth * 3 + 3, "", node, text_of(item, "host"));
-			print_load(item);
-			printf(", agent %s\n", text_of(item, "agent"));
+			add_node(t, item, depth + 1);
 			continue;
 		}
 		/* nodes are sorted, so a group below begins with its first node */
@@ -66,12 +66,13 @@ static void print_group(const json_t *reply, const char *code, unsigned int dept
 		if (!strcmp(child, last))
 			continue;
 		snprintf(last, sizeof(last), "%s", child);
-		print_group(reply, child, depth + 1);
+		add_group(t, reply, child, depth + 1);
 	}
 }
 
 static int run(int argc, char **argv, bool json)
 {
+	struct table *t;
 	json_t *reply;
 	int code;
 
@@ -84,7 +85,13 @@ static int run(int argc, char **argv, bool json)
 		code = json_print(reply);
 	} else {
 		printf("epoch %s\n", integer_of(reply, "epoch"));
-		print_group(reply, "0", 0);
+		t = table_new("CODE", "HOST", "STATE", "LOAD", "THRESH", "LENGTH", "NODES", NULL);
+		table_column(t, 0, TABLE_TREE);
+		table_column(t, 1, TABLE_CUTS);
+		for (int column = 3; column < 7; column++)
+			table_column(t, column, TABLE_RIGHT);
+		add_group(t, reply, "0", 0);
+		table_print(t);
 		client_print_draining(reply);
 	}
 	json_decref(reply);
@@ -96,6 +103,7 @@ const struct command tree_command = {
 	.arguments = "[--json]",
 	.help = "show the hierarchy with loads and states\n\n"
 		"The load, threshold and length of a group are the sums over those of its\n"
-		"nodes that are up, as known to its controller.",
+		"nodes that are up, as known to its controller, which counts these NODES.\n"
+		"Lines are of ASCII where the locale is not UTF-8.",
 	.run = run,
 };
