@@ -35,11 +35,13 @@
 #include "confine.h"
 #include "ctl/commands.h"
 #include "ctl/listener.h"
+#include "ctl/pair_run.h"
 #include "ctl/questions.h"
 #include "ctl/sessions.h"
 #include "ctl/socket.h"
 #include "ctl/watchers.h"
 #include "eh/topology.h"
+#include "executor/admit.h"
 #include "executor/guest.h"
 #include "executor/guest_job.h"
 #include "executor/reserve.h"
@@ -154,6 +156,8 @@ static const struct server_route rooms_routes[] = {
 	{ .method = "POST", .path = "/v1/survey", .later = questions_on_request },
 	{ .method = "GET", .path = "/v1/guests", .json = guest_on_ask },
 	{ .method = "POST", .path = "/v1/timing", .json = guest_on_timing },
+	{ .method = "POST", .path = "/v1/pairs", .later = pair_run_on_request },
+	{ .method = "POST", .path = "/v1/users", .json = admit_on_users },
 	{ .method = "POST", .path = "/v1/reserve", .later = reserve_on_request },
 	{ .method = "POST", .path = "/v1/start", .stream = guest_place },
 	{ .method = "POST", .path = "/v1/job", .stream = guest_job },
@@ -328,6 +332,7 @@ void rooms_stop(struct agent *agent)
 	}
 	gang_end_all(agent);
 	client_end(agent);
+	pair_run_exit(agent);
 	/* Callers that wait for the disk get an answer. */
 	keep_settle(agent);
 	leave_exit(agent);

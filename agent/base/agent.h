@@ -101,6 +101,7 @@ struct agent {
 	struct watchers *watchers;
 	LIST_HEAD(, survey) surveys; /* under way: survey.c */
 	struct sessions *sessions; /* after the first one */
+	struct pair_run *pair_run; /* this node tests others just now; or NULL */
 	/*
 	 * Takes the configuration as it is now (main.c). If not 0, it was refused: *why has a line for
 	 * each error, which the caller frees; NULL: no memory.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -115,8 +116,8 @@ static struct directory_slot *directory_free(void)
 	return oldest;
 }
 
-/* The question is new. NULL: it was not sent. */
-static struct directory_slot *directory_send(const struct directory_question *q)
+/* The question is new; its answer is waited for so long. NULL: it was not sent. */
+static struct directory_slot *directory_send(const struct directory_question *q, int wait_ms)
 {
 	struct directory_slot *s = directory_free();
 
@@ -132,7 +133,7 @@ static struct directory_slot *directory_send(const struct directory_question *q)
 		return NULL;
 	}
 	s->at = clock_ms();
-	directory_receive(s, DIRECTORY_WAIT_MS);
+	directory_receive(s, wait_ms);
 	return s;
 }
 
@@ -154,7 +155,7 @@ const struct directory_answer *directory_ask(const struct directory_question *q)
 	if (s && s->here && clock_ms() - s->at > DIRECTORY_FRESH_MS)
 		s = NULL;
 	if (!s)
-		s = directory_send(q);
+		s = directory_send(q, DIRECTORY_WAIT_MS);
 	if (s && s->here) {
 		s->at = 0;
 		return &s->answer;
@@ -165,6 +166,34 @@ const struct directory_answer *directory_ask(const struct directory_question *q)
 	return NULL;
 }
 
+int directory_addresses(const char *host, const struct directory_answer **answer)
+{
+	struct directory_question q = { .kind = DIRECTORY_HOST };
+
+	if (snprintf(q.name, sizeof(q.name), "%s", host) >= (int)sizeof(q.name))
+		return -ENAMETOOLONG;
+	if (directory.pid)
+		directory_receive(NULL, 0);
+	if (!directory.pid || directory.socket < 0)
+		return -ENOSYS;
+	for (size_t i = 0; i < DIRECTORY_AT_ONCE; i++) {
+		struct directory_slot *s = &directory.slots[i];
+
+		if (!s->at || s->question.kind != DIRECTORY_HOST ||
+		    clock_ms() - s->at > DIRECTORY_LOST_MS)
+			continue;
+		if (!s->here)
+			return -EAGAIN;
+		s->at = 0;
+		if (strcmp(s->question.name, q.name))
+			continue;
+		*answer = &s->answer;
+		return 0;
+	}
+	directory_send(&q, 0);
+	return -EAGAIN;
+}
+
 bool directory_is_late(void)
 {
 	bool late = directory.socket < 0;
@@ -173,6 +202,7 @@ bool directory_is_late(void)
 		return false;
 	directory_receive(NULL, 0);
 	for (size_t i = 0; i < DIRECTORY_AT_ONCE; i++)
-		late |= directory.slots[i].at && !directory.slots[i].here;
+		late |= directory.slots[i].at && !directory.slots[i].here &&
+			directory.slots[i].question.kind != DIRECTORY_HOST;
 	return late;
 }

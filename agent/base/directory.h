@@ -19,7 +19,12 @@ void directory_exit(void);
  * valid until the next call. NULL: there is none now, and it is to be asked again.
  */
 const struct directory_answer *directory_ask(const struct directory_question *q);
-/** Whether a question has no answer yet. */
+/**
+ * The addresses of a host. Waits for nothing, and has one question of this kind open at a time, so that users do not
+ * wait for it. 0: valid until the next call; -EAGAIN: ask again a little later; or another -errno.
+ */
+int directory_addresses(const char *host, const struct directory_answer **answer);
+/** Whether a question about users or groups has no answer yet. */
 bool directory_is_late(void);
 
 #endif

@@ -27,6 +27,7 @@
 #include "ctl/gangs.h"
 #include "ctl/nodes.h"
 #include "ctl/owner.h"
+#include "ctl/pairs.h"
 #include "ctl/past.h"
 #include "ctl/rights.h"
 #include "ctl/run.h"
@@ -264,6 +265,7 @@ static const struct commands_command {
 	{ "undrain", OPERATORS, nodes_undrain },
 	{ "watch", ANYBODY, commands_do_watch },
 	{ "doctor", ANYBODY, commands_do_doctor },
+	{ "pairs", OPERATORS, pairs_request },
 	{ "leave", ADMINS, commands_do_leave },
 	{ "guests", OPERATORS, nodes_guests },
 	{ "cancel", ANYBODY, cancel_request },

@@ -89,17 +89,23 @@ static void nodes_ask(struct ctl_conn *c, struct peer *peer, const char *path, j
 	}
 }
 
-json_t *nodes_caller(const struct ctl_conn *c)
+uid_t nodes_login(const struct ctl_conn *c)
 {
-	const char *host = peer_host(peers_self(ctl_agent(c)));
 	struct attributes_who who;
-	const char *name;
 	uid_t uid = ctl_uid(c);
 
 	if (ctl_pid(c) > 0 && !attributes_read(ctl_pid(c), uid, &who, NULL) &&
 	    who.loginuid != (uint32_t)-1)
 		uid = who.loginuid;
-	name = user_name(uid);
+	return uid;
+}
+
+json_t *nodes_caller(const struct ctl_conn *c)
+{
+	const char *host = peer_host(peers_self(ctl_agent(c)));
+	uid_t uid = nodes_login(c);
+	const char *name = user_name(uid);
+
 	return name ? json_sprintf("%s@%s", name, host) : json_sprintf("%u@%s", uid, host);
 }
 

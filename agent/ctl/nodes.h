@@ -7,6 +7,7 @@
 #define AGENT_CTL_NODES_H
 
 #include <jansson.h>
+#include <sys/types.h>
 
 struct ctl_conn;
 
@@ -15,7 +16,9 @@ void nodes_drain(struct ctl_conn *c, const json_t *request);
 void nodes_undrain(struct ctl_conn *c, const json_t *request);
 /** What runs there for others. */
 void nodes_guests(struct ctl_conn *c, const json_t *request);
-/** "ann@build1": who has logged in, which root by sudo has not. The caller owns it. */
+/** Who has logged in, which root by sudo has not. */
+uid_t nodes_login(const struct ctl_conn *c);
+/** The same as "ann@build1". The caller owns it. */
 json_t *nodes_caller(const struct ctl_conn *c);
 
 #endif

@@ -185,6 +185,24 @@ static void tasks_survey(struct agent *agent, const struct viewer *viewer, const
 
 const struct survey_kind tasks_kind = { "tasks", tasks_survey, 1000 };
 
+unsigned int tasks_users(struct agent *agent, uid_t *uids, unsigned int most)
+{
+	json_t *tasks = tasks_all(agent), *task;
+	unsigned int n = 0, k;
+	size_t i;
+
+	json_array_foreach(tasks, i, task) {
+		const uid_t uid = json_integer_value(json_object_get(task, "uid"));
+
+		for (k = 0; k < n && uids[k] != uid; k++)
+			;
+		if (k == n && n < most && !strcmp(tasks_text(task, "home"), agent->code))
+			uids[n++] = uid;
+	}
+	json_decref(tasks);
+	return n;
+}
+
 /* The code of the home that a text with a colon names; NULL: there is none. */
 static const char *tasks_home(const struct agent *agent, const char *text)
 {

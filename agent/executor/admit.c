@@ -8,16 +8,22 @@
 #include <unistd.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/label.h"
 #include "base/rule.h"
 #include "base/user.h"
+#include "net/peer.h"
+#include "net/server_answer.h"
 #include "node/memory.h"
 #include "site/map.h"
 #include "wire/clean.h"
+#include "wire/launch.h"
 #include "wire/reason.h"
 
 #define ADMIT_NOBODY 65534
+#define ADMIT_NAMES_PART 10u /* a tenth of the loop's time, for users of one member */
+#define ADMIT_NAMES_US 2000000u /* at once, a tenth of this */
 
 void admit_refuse(struct admit_refusal *out, enum ehs_reason reason, const char *format, ...)
 {
@@ -118,6 +124,63 @@ bool admit_user(const struct agent *agent, uid_t uid, const char *user, uid_t *i
 		return false;
 	}
 	return true;
+}
+
+/* Names may be asked of a directory service, in the one loop: a member may take a part of its time for them. */
+bool admit_user_of(struct peer *from, uid_t uid, const char *user, uid_t *is,
+		   struct admit_refusal *no)
+{
+	const uint64_t began = clock_us();
+	bool may;
+
+	if (from->names_at > began + ADMIT_NAMES_US) {
+		admit_refuse(
+			no, EHS_REASON_REFUSED,
+			"node %s has looked up users for node %s for too long: try again later",
+			from->agent->config->host, peer_host(from));
+		return false;
+	}
+	may = admit_user(from->agent, uid, user, is, no);
+	from->names_at = (from->names_at > began ? from->names_at : began) +
+			 ADMIT_NAMES_PART * (clock_us() - began);
+	return may;
+}
+
+/* One of [uid, name]. False: malformed. `text`: NULL, or how it is another one here than at its home. */
+static bool admit_unknown(struct peer *from, const json_t *one, json_t **text)
+{
+	struct admit_refusal no;
+	json_int_t uid;
+	const char *name;
+	uid_t is;
+
+	*text = NULL;
+	if (json_unpack((json_t *)one, "[I,s]", &uid, &name) || uid < 0 || uid >= UINT32_MAX ||
+	    strlen(name) >= LAUNCH_USER_MAX)
+		return false;
+	if (!admit_user_of(from, uid, name, &is, &no) && no.reason == EHS_REASON_UNKNOWN_USER)
+		*text = json_string(no.text);
+	return true;
+}
+
+json_t *admit_on_users(struct agent *agent, struct peer *from, const json_t *body, int *status)
+{
+	const json_t *users = json_object_get(body, "users"), *one;
+	json_t *said = json_array(), *text;
+	size_t i;
+
+	*status = json_is_array(users) && json_array_size(users) <= ADMIT_USERS ? 200 : 400;
+	json_array_foreach((json_t *)users, i, one) {
+		if (*status != 200 || !admit_unknown(from, one, &text)) {
+			*status = 400;
+			break;
+		}
+		json_array_append_new(said, text ?: json_null());
+	}
+	if (*status == 200)
+		return json_pack("{s:o}", "users", said);
+	json_decref(said);
+	return server_answer_error("users is missing or malformed");
 }
 
 bool admit_node(const struct agent *agent, const char *host, struct admit_refusal *no)

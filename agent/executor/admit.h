@@ -6,6 +6,7 @@
 #ifndef AGENT_EXECUTOR_ADMIT_H
 #define AGENT_EXECUTOR_ADMIT_H
 
+#include <jansson.h>
 #include <linux/ehsched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 
 struct agent;
 struct label_wish;
+struct peer;
 
 #define ADMIT_TEXT_MAX (EHS_PATH_MAX + 256)
 
@@ -29,6 +31,12 @@ admit_refuse(struct admit_refusal *out, enum ehs_reason reason, const char *form
 /** Tasks of this user; `user`: its name at home, "": none; `is`: its number here. ehlaunch has the last word. */
 bool admit_user(const struct agent *agent, uid_t uid, const char *user, uid_t *is,
 		struct admit_refusal *no);
+/** The same, of the time that a member may take for names. */
+bool admit_user_of(struct peer *from, uid_t uid, const char *user, uid_t *is,
+		   struct admit_refusal *no);
+#define ADMIT_USERS 16 /**< in one question */
+/** Handler of POST /v1/users: of users of that home, which are others here, as a request for a place is told. */
+json_t *admit_on_users(struct agent *agent, struct peer *from, const json_t *body, int *status);
 /** Tasks of this home. */
 bool admit_node(const struct agent *agent, const char *host, struct admit_refusal *no);
 /** One more of a home that has this number of guests and reservations. */

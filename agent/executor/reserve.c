@@ -37,9 +37,6 @@
 /* What a user can do about files that differ. */
 #define RESERVE_HINT "with --view home it sees home's files"
 
-#define RESERVE_NAMES_PART 10u /* a tenth of the loop's time, for users of one member */
-#define RESERVE_NAMES_US 2000000u /* at once, a tenth of this */
-
 static struct log_limit reserve_log;
 
 struct reservations {
@@ -261,26 +258,6 @@ static bool reserve_admits_more(const struct reservation *asking, struct admit_r
 	       (from->self || admit_more_of(from->agent, homes, peer_host(from), no));
 }
 
-/* Names may be asked of a directory service, in the one loop: a member may take a part of its time for them. */
-static bool reserve_admits_user(struct reservation *r, struct admit_refusal *no)
-{
-	struct peer *from = r->from;
-	const uint64_t began = clock_us();
-	bool may;
-
-	if (from->names_at > began + RESERVE_NAMES_US) {
-		admit_refuse(
-			no, EHS_REASON_REFUSED,
-			"node %s has looked up users for node %s for too long: try again later",
-			from->agent->config->host, peer_host(from));
-		return false;
-	}
-	may = admit_user(from->agent, r->uid, r->user, &r->here, no);
-	from->names_at = (from->names_at > began ? from->names_at : began) +
-			 RESERVE_NAMES_PART * (clock_us() - began);
-	return may;
-}
-
 /* Checks everything except files and labels. */
 static bool reserve_admits(struct reservation *r, struct admit_refusal *no)
 {
@@ -304,8 +281,8 @@ static bool reserve_admits(struct reservation *r, struct admit_refusal *no)
 	}
 	if (!r->from->self && !admit_node(agent, peer_host(r->from), no))
 		return false;
-	return reserve_admits_user(r, no) && reserve_admits_more(r, no) &&
-	       reserve_memory_admits(r, no);
+	return admit_user_of(r->from, r->uid, r->user, &r->here, no) &&
+	       reserve_admits_more(r, no) && reserve_memory_admits(r, no);
 }
 
 static int reserve_make_token(char token[EHS_TOKEN_MAX + 1])

@@ -627,6 +627,11 @@ struct h2_conn *h2_conn_connect(struct agent *agent, const struct address *to,
 	return conn;
 }
 
+int64_t h2_conn_until(const struct h2_conn *conn)
+{
+	return conn->recheck.until;
+}
+
 void h2_conn_ping(struct h2_conn *conn)
 {
 	if (conn->dead || !conn->session)

@@ -44,6 +44,8 @@ struct h2_conn *h2_conn_accepted(struct agent *agent, evutil_socket_t fd, unsign
 void h2_conn_count(struct h2_conn *conn, struct quota_host *host);
 /** Sends this to a visitor, reads no more of him, and closes when he has it. */
 void h2_conn_answer(struct h2_conn *conn, const char *text);
+/** When the other side's certificate ends, or one above it, in seconds since 1970; once it is identified. */
+int64_t h2_conn_until(const struct h2_conn *conn);
 /** Closes from the event loop; ops->closed follows, with `end` and `why`. */
 void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why);
 void h2_conn_ping(struct h2_conn *conn);

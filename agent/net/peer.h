@@ -66,7 +66,10 @@ struct peer {
 	unsigned int renewals;
 	unsigned int places; /* private to reserve.c: its guests and reservations here */
 	uint64_t
-		names_at; /* the same: until when it has used its time for names of users (us, monotonic) */
+		names_at; /* private to admit.c: until when it has used its time for names of users (us, monotonic) */
+	/* private to pair_run.c: runs that it asked for since then (ms, monotonic) */
+	uint64_t runs_since;
+	unsigned int runs;
 	json_t *labels; /* private to fit.c: as it said `labels_at` (ms, monotonic); NULL: not yet */
 	uint64_t labels_at;
 	uint64_t offers_back_at; /* private to seat.c (patience.h) */

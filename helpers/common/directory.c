@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <string.h>
@@ -46,6 +48,34 @@ static void directory_groups_of(const struct directory_question *q, struct direc
 	a->error = 0;
 }
 
+/* An address for which there is no room is as good as none; nobody has so many. */
+static void directory_host(const struct directory_question *q, struct directory_answer *a)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *all;
+
+	if (getaddrinfo(q->name, NULL, &hints, &all))
+		return;
+	for (const struct addrinfo *i = all;
+	     i && a->ngroups < DIRECTORY_ADDRESSES * DIRECTORY_ADDRESS_WORDS; i = i->ai_next) {
+		uint32_t *words = &a->groups[a->ngroups];
+
+		memset(words, 0, DIRECTORY_ADDRESS_WORDS * sizeof(*words));
+		words[0] = i->ai_family;
+		if (i->ai_family == AF_INET)
+			memcpy(&words[1], &((struct sockaddr_in *)i->ai_addr)->sin_addr,
+			       sizeof(struct in_addr));
+		else if (i->ai_family == AF_INET6)
+			memcpy(&words[1], &((struct sockaddr_in6 *)i->ai_addr)->sin6_addr,
+			       sizeof(struct in6_addr));
+		else
+			continue;
+		a->ngroups += DIRECTORY_ADDRESS_WORDS;
+	}
+	freeaddrinfo(all);
+	a->error = 0;
+}
+
 void directory_look(const struct directory_question *q, struct directory_answer *a)
 {
 	*a = (struct directory_answer){ .serial = q->serial, .error = -ENOENT };
@@ -59,6 +89,8 @@ void directory_look(const struct directory_question *q, struct directory_answer 
 		directory_group(getgrnam(q->name), q->member, a);
 	else if (q->kind == DIRECTORY_GROUPS_OF)
 		directory_groups_of(q, a);
+	else if (q->kind == DIRECTORY_HOST)
+		directory_host(q, a);
 }
 
 size_t directory_size(const struct directory_answer *a)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file directory.h
- * Questions about users and groups, as name services have them (nsswitch.conf(5)). Such a service may
+ * Questions about users, groups and hosts, as name services have them (nsswitch.conf(5)). Such a service may
  * take as long as it likes: so the agent has them answered by ehnames, a process of its own.
  */
 #ifndef HELPERS_COMMON_DIRECTORY_H
@@ -21,8 +21,12 @@ enum directory_kind {
 	DIRECTORY_GID, /**< the group of this number, and whether `member` is one of it */
 	DIRECTORY_GROUP, /**< of this name, likewise */
 	DIRECTORY_GROUPS_OF, /**< the groups of the user of this name, whose first one is `number` */
+	DIRECTORY_HOST, /**< the addresses of the host of this name */
 	DIRECTORY_KINDS
 };
+
+#define DIRECTORY_ADDRESSES 8 /**< of a host, at most */
+#define DIRECTORY_ADDRESS_WORDS 5 /**< family, and address in network order */
 
 struct directory_question {
 	uint32_t serial, kind, number;
@@ -36,6 +40,7 @@ struct directory_answer {
 	uint32_t number, group; /**< of the user or group; the first group of a user */
 	uint32_t is_member;
 	char name[DIRECTORY_NAME];
+	/** of a host DIRECTORY_ADDRESS_WORDS for each of its addresses */
 	uint32_t ngroups, groups[DIRECTORY_GROUPS];
 };
 

@@ -167,7 +167,7 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
               ["exec", "0.1" * 60, "--", "true"], ["exec", "--json", "0.1", "--", "true"],
               ["set"], ["set", "threshold"], ["set", "threshold="], ["set", "colour=red"],
               ["get", "colour"], ["get", "threshold=1"], ["get", "--all"], ["set", "dwell=1", "dwell=2"], ["set", b"load-index=\xff"], ["drain"],
-              ["drain", "0.1", "0.2"], ["undrain"], ["owner", "mine"], ["owner", "on", "off"], ["owner", "off", "--now"], ["owner", "--now"], ["leave", "0.1"], ["leave", "--now", "x"], ["reload", "x"], ["watch", "x"], ["doctor", "x"], ["cert"], ["init"], ["join"],
+              ["drain", "0.1", "0.2"], ["undrain"], ["owner", "mine"], ["owner", "on", "off"], ["owner", "off", "--now"], ["owner", "--now"], ["leave", "0.1"], ["leave", "--now", "x"], ["reload", "x"], ["watch", "x"], ["doctor", "x"], ["doctor", "--pairs", "x"], ["cert"], ["init"], ["join"],
               ["invite", "x"], ["invite", "--for", "1y"],
               ["revoke"], ["revoke", "a", "b"], ["revoke", "a", "--list"], ["revoke", "--host"],
               ["history", "x"], ["history", "-n"], ["history", "--since", "soon"], ["history", "--csv", "--json"], ["history", "--fialed"]):
@@ -178,7 +178,7 @@ for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], [
 # ---- no agent ----
 
 for c in (["status"], ["tree", "--json"], ["tasks"], ["why", "0.0:1"], ["set", "dwell=5"],
-          ["get"], ["drain", "0.1"], ["undrain", "0.1"], ["owner"], ["leave"], ["reload"], ["watch"], ["invite"], ["revoke", "n3"], ["revoke", "--list"],
+          ["get"], ["doctor", "--pairs"], ["drain", "0.1"], ["undrain", "0.1"], ["owner"], ["leave"], ["reload"], ["watch"], ["invite"], ["revoke", "n3"], ["revoke", "--list"],
           ["history"]):
     r = ehctl(*c)
     ok(f"no agent: {c[0]} says what to do", clean_error(r, 1, c[0], "agent", "systemctl"), show(r))
@@ -396,6 +396,35 @@ with Agent(frame(REPLY, SETTINGS)) as a:
         ok(f"{word}: an unknown name is told which there are, those of the help",
            r.returncode == 2 and said and sorted(said[1].split(", ")) == sorted(names), (show(r), names))
     ok("without asking the agent", not a.asked, a.asked)
+
+
+
+def pair(a, b, *checks, why=None):
+    """One of doctor --pairs."""
+    return {"from": f"0.{a}", "from_host": f"n{a}", "to": f"0.{b}", "to_host": f"n{b}", "tested": not why, "why": why,
+            "ok": not why and all(c["level"] == "note" for c in checks), "checks": list(checks)}
+
+
+def check(level, fix):
+    return {"name": "port", "ok": False, "level": level, "what": f"a {level}", "fix": fix}
+
+
+PAIRS = {"version": 1, "nodes": 3, "left_out": 0, "pairs": [
+    pair(0, 1), pair(0, 2, check("note", "wait"), check("warning", "mend")), pair(1, 0, why="down"), pair(1, 2, why="down"),
+    pair(2, 0, check("warning", "mend")), pair(2, 1, check("note", "wait"))]}
+with Agent(frame(REPLY, PAIRS)) as a:
+    r = ehctl("doctor", "--pairs")
+    ok("doctor --pairs: the worst first, each fix once", r.returncode == 0 and r.stdout.decode().splitlines() == [
+        "warning n0 -> n2  port: a warning", "warning n2 -> n0  port: a warning", "        fix: mend", "note    n0 -> n2  port: a note",
+        "note    n2 -> n1  port: a note", "        fix: wait", "not tested: 2 pairs from n1: down", "6 pairs, 2 good, 2 not tested"], show(r))
+    r = ehctl("doctor", "--pairs", "--json")
+    ok("and --json is the agent's document", r.returncode == 0 and json.loads(r.stdout) == PAIRS, show(r))
+    ok("it has asked for it", a.asked[0][1] == {"command": "pairs"}, a.asked)
+with Agent(frame(REPLY, {**PAIRS, "left_out": 7, "pairs": [pair(0, 1, check("error", "mend"))]})):
+    r = ehctl("doctor", "--pairs")
+    ok("an error is exit status 1, and what was left out is said", r.returncode == 1 and b"not tested: 7 pairs" in r.stdout
+       and r.stdout.endswith(b"\n1 pair, 0 good\n"), show(r))
+    ok("with --json, too", ehctl("doctor", "--json", "--pairs").returncode == 1)
 
 EVENTS = [{"time": "T1", "event": "state", "node": "0.1", "load": 0.5}, {"time": "T2", "event": "place"}]
 with Agent(b"".join(frame(EVENT, e) for e in EVENTS)):

@@ -8,6 +8,7 @@
 
 #include "client.h"
 #include "helpers/common/companion.h"
+#include "pairs.h"
 
 enum level { OK, NOTE, WARNING, ERROR };
 
@@ -114,6 +115,8 @@ static int run(int argc, char **argv, bool json)
 	enum level worst = OK;
 	size_t i;
 
+	if (argc > 1 && !strcmp(argv[1], "--pairs"))
+		return argc > 2 ? bad_argument(argv[2]) : pairs_run(json);
 	if (argc > 1)
 		return bad_argument(argv[1]);
 	fd = client_connect(true);
@@ -157,8 +160,11 @@ static int run(int argc, char **argv, bool json)
 
 const struct command doctor_command = {
 	.name = "doctor",
-	.arguments = "[--json]",
+	.arguments = "[--pairs] [--json]",
 	.help = "diagnose this node and suggest fixes\n\n"
+		"  --pairs  test how each node gets on with each other one, both ways: its name,\n"
+		"           port, certificate, clock, version and users; of more than 32 nodes\n"
+		"           those of a group, and controllers. For root and `admin-group`\n"
 		"A note says what is so, a warning what works less well, an error what does\n"
 		"not work. The exit status is 1 if there is an error.",
 	.run = run,
