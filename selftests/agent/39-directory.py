@@ -25,6 +25,7 @@ with open(f"{c.dir}/module.c", "w") as f:
     f.write(f"""#include <nss.h>
 #include <pwd.h>
 #include <grp.h>
+#include <netdb.h>
 #include <string.h>
 #include <unistd.h>
 static enum nss_status wait_for_it(void)
@@ -39,8 +40,10 @@ enum nss_status _nss_hesiod_getgrgid_r(gid_t gid, struct group *gr, char *text, 
 enum nss_status _nss_hesiod_getgrnam_r(const char *name, struct group *gr, char *text, size_t size, int *err) {{ return wait_for_it(); }}
 enum nss_status _nss_hesiod_initgroups_dyn(const char *user, gid_t group, long *n, long *size, gid_t **all, long most, int *err)
 {{ return wait_for_it(); }}
+enum nss_status _nss_hesiod_gethostbyname4_r(const char *name, void **all, char *text, size_t size, int *err, int *herr, int *ttl)
+{{ *herr = HOST_NOT_FOUND; return wait_for_it(); }}
 """)
-users.put("/etc/nsswitch.conf", "passwd: files hesiod\ngroup: files hesiod\n")
+users.put("/etc/nsswitch.conf", "passwd: files hesiod\ngroup: files hesiod\nhosts: files hesiod\n")
 subprocess.run(["gcc", "-shared", "-fPIC", "-o", f"{c.dir}/module.so", f"{c.dir}/module.c"], check=True)
 os.chmod(c.dir, 0o755)
 mount(f"{c.dir}/module.so", module, flags=MS_BIND)
@@ -81,7 +84,23 @@ reserve(4100, "nobody-knows")
 said = names()
 ok("doctor says so", said and said["level"] == "warning" and "do not answer" in said["what"], said)
 ok("the log, too", c.logged(THERE, "name services of this host .* do not answer in time"), c.log(THERE))
+
+
+def hosts():
+    """What doctor --pairs says of names of hosts, and how long it took."""
+    began = time.monotonic()
+    r = c.ehctl(HOME, "doctor", "--pairs", "--json")
+    found = sorted(check["what"] for p in json.loads(r.stdout)["pairs"] for check in p["checks"] if check["name"] == "name")
+    return found, time.monotonic() - began
+
+
+got, took = hosts()
+ok("doctor --pairs does not wait for names of hosts", got == [
+    f"n{b}: not looked up, as the name services of n{a} do not answer in time" for b, a in ((0, 1), (1, 0))] and took < DEAD_S / 2, (got, took))
+again, took = hosts()
+ok("nor when it asks again", again == got and took < DEAD_S / 2, (again, took))
 os.unlink(dead)
+ok("when it answers, hosts are looked up", until(lambda: hosts()[0] == ["n0 does not know the name n1", "n1 does not know the name n0"]), hosts())
 ok("when it answers, its users are known", until(lambda: reserve(NEW, "ehnew")[0] == "files-differ"), reserve(NEW, "ehnew"))
 ok("doctor has nothing to say any more", until(lambda: not names()), names())
 
