@@ -425,6 +425,11 @@ with Agent(frame(REPLY, {**PAIRS, "left_out": 7, "pairs": [pair(0, 1, check("err
     ok("an error is exit status 1, and what was left out is said", r.returncode == 1 and b"not tested: 7 pairs" in r.stdout
        and r.stdout.endswith(b"\n1 pair, 0 good\n"), show(r))
     ok("with --json, too", ehctl("doctor", "--json", "--pairs").returncode == 1)
+for level, lines in ("note", 8), ("warning", 12):
+    with Agent(frame(REPLY, {**PAIRS, "pairs": [pair(0, b, check(level, "x")) for b in range(1, 13)]})):
+        r = ehctl("doctor", "--pairs")
+        ok(f"lines of one kind of {level}", r.stdout.decode().count(f"a {level}\n") == lines
+           and (b"of 4 more pairs" in r.stdout) == (level == "note"), show(r))
 
 EVENTS = [{"time": "T1", "event": "state", "node": "0.1", "load": 0.5}, {"time": "T2", "event": "place"}]
 with Agent(b"".join(frame(EVENT, e) for e in EVENTS)):

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pairs.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <jansson.h>
 
 #include "client.h"
 #include "tools/common/common.h"
+
+#define NOTES 8 /* lines of the same note */
 
 static const char *const levels[] = { "error", "warning", "note" };
 
@@ -20,8 +23,9 @@ static bool is(const json_t *of, const char *member, const char *text)
 /* Checks of this level and with this fix, and the fix below them. They are taken out of their pairs. */
 static void print_alike(const json_t *pairs, const char *level, const char *fix)
 {
+	const size_t most = strcmp(level, "note") ? SIZE_MAX : NOTES;
 	json_t *pair, *checks;
-	size_t i, k;
+	size_t i, k, n = 0;
 
 	json_array_foreach((json_t *)pairs, i, pair) {
 		checks = json_object_get(pair, "checks");
@@ -32,11 +36,15 @@ static void print_alike(const json_t *pairs, const char *level, const char *fix)
 				k++;
 				continue;
 			}
-			printf("%-7s %s -> %s  %s: %s\n", level, text_of(pair, "from_host"),
-			       text_of(pair, "to_host"), text_of(c, "name"), text_of(c, "what"));
+			if (++n <= most)
+				printf("%-7s %s -> %s  %s: %s\n", level, text_of(pair, "from_host"),
+				       text_of(pair, "to_host"), text_of(c, "name"),
+				       text_of(c, "what"));
 			json_array_remove(checks, k);
 		}
 	}
+	if (n > most)
+		printf("%-7s the same of %zu more pairs (--json has all)\n", level, n - most);
 	printf("%13s%s\n", "fix: ", fix);
 }
 
@@ -110,8 +118,8 @@ static void print_pairs(const json_t *reply)
 		print_level(pairs, levels[i]);
 	print_untested(pairs);
 	if (left_out)
-		printf("not tested: %lld pairs in which no controller reports to the other's: of "
-		       "more than 32 nodes not all pairs are tested\n",
+		printf("not tested: %lld pairs of nodes in different groups: of more than 32 nodes only "
+		       "those of a group are tested, and controllers\n",
 		       (long long)left_out);
 	printf("%zu pair%s, %zu good", n, n == 1 ? "" : "s", good);
 	if (tested < n)
