@@ -35,7 +35,7 @@ class Nodes(Mixed):
 
 c = Nodes([NEW, NEW, NEW, OLD], "heartbeat = 1000\n")
 c.clock = Clock(c.dir, "n2")
-names = "127.0.0.1 localhost\n" + "".join(f"{address(i)} n{i}\n" for i in range(4))
+names = "127.0.0.1 localhost\n" + "".join(f"{address(i)} n{i}\n" for i in range(4)) + "fd77::1 n1\n"     # to which there is no way
 users.put("/etc/hosts", names)
 c.wrap(1, mounts=True)
 must("four agents", c.start_all(), c.log(0))
@@ -88,7 +88,7 @@ ok("it says so", r.returncode == 0 and "not tested: 3 pairs from n3: its agent i
 pairs = {(p["from"], p["to"]): p for p in json.loads(doctor(0, "--pairs", "--json", uid=BEFORE).stdout)["pairs"]}
 p = pairs["0.0", "0.1"]
 ok("what was measured", abs(p["skew_ms"]) < 1000 and 0 <= p["within_ms"] < 5000 and p["certificate_seconds"] > 86400
-   and p["addresses"] == [address(1)] and p["protocol"] >= 3, p)
+   and sorted(p["addresses"]) == [address(1), "fd77::1"] and p["protocol"] >= 3, p)
 
 # ---- each fault ----
 
@@ -176,6 +176,12 @@ DOWN = {(0, 1): {"error port"}, (2, 1): {"error port"}, (1, 0): None, (1, 2): No
 got, r = found()
 ok("a node that is down is reached by nobody, and tests nobody", all(got.get(pair) == want for pair, want in DOWN.items()),
    (got, r, c.log(0)[-2000:]))
+
+other = c.certificates("other", "n1")
+c.start(1, c.conf(1, cert=other))
+got, r = found()
+ok("nor is one with the certificate of another authority", got.get((0, 1)) == {"error certificate"} and got.get((1, 0), "tested") is None,
+   (got, r, c.log(1)[-2000:]))
 
 # ---- an agent ends while it tests ----
 
