@@ -177,8 +177,8 @@ const struct command watch_command = {
 	.name = "watch",
 	.arguments = "[--all] [--event NAME] [--node NODE] [--program NAME] [--user USER] [--json]",
 	.help = "show events, one per line, until interrupted\n\n"
-		"Events are state changes, placements, ends of tasks, thresholds, peers and\n"
-		"controllers.\n"
+		"Events are state changes, placements, ends of tasks, thresholds, peers,\n"
+		"controllers, drains, and what becomes of agents and the module.\n"
 		"  --all           those of all nodes, looked for each second; else of this one\n"
 		"  --event NAME    only these, such as place, finish or peer\n"
 		"  --node NODE     only what has to do with this host or code\n"
