@@ -15,6 +15,7 @@
 #include "http.h"
 #include "look.h"
 #include "metrics.h"
+#include "stream.h"
 
 #define API_ID 160 /* as long as the agent's */
 #define API_LIMIT 200
@@ -133,16 +134,28 @@ void api_status(struct http *http, struct evhttp_request *request)
 
 void api_events(struct http *http, struct evhttp_request *request)
 {
+	const struct evkeyvalq *said = evhttp_request_get_input_headers(request);
+	const char *accept = evhttp_find_header(said, "Accept"), *why;
+	const bool key = api_has_key(http, request);
 	const struct metrics *m = http_ctx(http);
 	struct evkeyvalq words;
+	long long after;
 	json_t *reply;
 
 	api_words(request, &words);
-	reply = events_since(m->events, api_number(&words, "after", INT64_MAX, 0),
-			     api_has_key(http, request));
+	after = api_number(said, "Last-Event-ID", INT64_MAX,
+			   api_number(&words, "after", INT64_MAX, 0));
+	evhttp_clear_headers(&words);
+	if (accept && strstr(accept, "text/event-stream") &&
+	    evhttp_request_get_command(request) == EVHTTP_REQ_GET) {
+		why = stream_open(m->streams, m->events, request, after, key);
+		if (why)
+			api_refuse(http, request, 503, why);
+		return;
+	}
+	reply = events_since(m->events, after, key);
 	api_send(http, request, 200, reply);
 	json_decref(reply);
-	evhttp_clear_headers(&words);
 }
 
 void api_tasks(struct http *http, struct evhttp_request *request)

@@ -12,7 +12,8 @@ struct http;
 
 /** GET /api/status: of all nodes. */
 void api_status(struct http *http, struct evhttp_request *request);
-/** GET /api/events?after=N */
+/** GET /api/events?after=N: those that are kept, or with "Accept: text/event-stream" those and all that
+ *  come. */
 void api_events(struct http *http, struct evhttp_request *request);
 /** GET /api/tasks */
 void api_tasks(struct http *http, struct evhttp_request *request);

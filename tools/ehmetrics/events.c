@@ -12,6 +12,8 @@ struct events {
 	struct event_base *base;
 	struct ask *ask; /* NULL: waits for `again` */
 	struct event *again;
+	events_fn news;
+	void *ctx;
 	json_t *kept[EVENTS_KEPT]; /* number N is in N % EVENTS_KEPT */
 	uint64_t last;
 };
@@ -25,6 +27,7 @@ static void events_on_event(void *ctx, const json_t *event, const char *why)
 	if (!event) {
 		e->ask = NULL;
 		event_add(e->again, &soon);
+		e->news(e->ctx, e);
 		return;
 	}
 	copy = json_copy((json_t *)event);
@@ -34,6 +37,7 @@ static void events_on_event(void *ctx, const json_t *event, const char *why)
 	json_object_set_new(copy, "n", json_integer((json_int_t)e->last));
 	json_decref(e->kept[e->last % EVENTS_KEPT]);
 	e->kept[e->last % EVENTS_KEPT] = copy;
+	e->news(e->ctx, e);
 }
 
 static void events_watch(evutil_socket_t fd, short what, void *arg)
@@ -46,13 +50,15 @@ static void events_watch(evutil_socket_t fd, short what, void *arg)
 		event_add(e->again, &soon);
 }
 
-struct events *events_new(struct event_base *base)
+struct events *events_new(struct event_base *base, events_fn news, void *ctx)
 {
 	struct events *e = calloc(1, sizeof(*e));
 
 	if (!e)
 		return NULL;
 	e->base = base;
+	e->news = news;
+	e->ctx = ctx;
 	e->again = evtimer_new(base, events_watch, e);
 	if (!e->again) {
 		free(e);
@@ -73,19 +79,41 @@ void events_free(struct events *e)
 	free(e);
 }
 
+uint64_t events_last(const struct events *e)
+{
+	return e->last;
+}
+
+uint64_t events_before(const struct events *e)
+{
+	return e->last > EVENTS_KEPT ? e->last - EVENTS_KEPT : 0;
+}
+
+const json_t *events_at(const struct events *e, uint64_t number, bool tasks)
+{
+	const json_t *event = e->kept[number % EVENTS_KEPT];
+
+	return tasks || !json_object_get(event, "uid") ? event : NULL;
+}
+
+bool events_heard(const struct events *e)
+{
+	return e->ask;
+}
+
 json_t *events_since(const struct events *e, uint64_t after, bool tasks)
 {
-	const uint64_t first = e->last > EVENTS_KEPT ? e->last - EVENTS_KEPT : 0;
+	const uint64_t before = events_before(e);
 	json_t *list = json_array();
 
 	/* A number of an earlier process says nothing. */
 	if (after > e->last)
 		after = 0;
-	for (uint64_t n = after > first ? after : first; n++ < e->last;) {
-		json_t *event = e->kept[n % EVENTS_KEPT];
+	for (uint64_t n = after > before ? after : before; n++ < e->last;) {
+		const json_t *event = events_at(e, n, tasks);
 
-		if (tasks || !json_object_get(event, "uid"))
-			json_array_append(list, event);
+		if (event)
+			json_array_append(list, (json_t *)event);
 	}
 	return json_pack("{s:i,s:I,s:o}", "version", 1, "last", (json_int_t)e->last, "events",
 			 list);

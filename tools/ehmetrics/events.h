@@ -14,10 +14,22 @@
 
 struct events;
 
-struct events *events_new(struct event_base *base); /**< NULL: no memory */
+/** Something has come, or the agent is not heard any more. */
+typedef void (*events_fn)(void *ctx, const struct events *events);
+
+/** NULL: no memory. */
+struct events *events_new(struct event_base *base, events_fn news, void *ctx);
 void events_free(struct events *events);
 /** {"version","last","events"}: those with a number above `after`, each with its number "n"; with
  *  `tasks` also what is about tasks. NULL: no memory. */
 json_t *events_since(const struct events *events, uint64_t after, bool tasks);
+
+uint64_t events_last(const struct events *events); /**< 0: there was none */
+/** The number before the first that is kept. */
+uint64_t events_before(const struct events *events);
+/** One that is kept; NULL: it is about tasks, and `tasks` is not set. */
+const json_t *events_at(const struct events *events, uint64_t number, bool tasks);
+/** Whether the agent tells them now. */
+bool events_heard(const struct events *events);
 
 #endif

@@ -12,12 +12,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
 
 #define HTTP_SECONDS 10 /* a visitor who says or takes nothing for this long is gone */
 #define HTTP_HEADERS 8192
 #define HTTP_WAITING (64u << 20) /* bytes of answers that visitors do not read */
+#define HTTP_HELD 65536 /* bytes that the kernel keeps of an answer without end */
 #define HTTP_REST_MS 200
 
 struct http {
@@ -52,6 +54,14 @@ static void http_header(struct evhttp_request *request, const char *name, const 
 	evhttp_add_header(evhttp_request_get_output_headers(request), name, value);
 }
 
+static void http_headers(struct evhttp_request *request, const char *type)
+{
+	http_header(request, "Content-Type", type);
+	http_header(request, "Cache-Control", "no-store");
+	http_header(request, "X-Content-Type-Options", "nosniff");
+	http_header(request, "Cross-Origin-Resource-Policy", "same-origin");
+}
+
 void http_send(struct http *http, struct evhttp_request *request, int code, const char *type,
 	       char *body)
 {
@@ -69,11 +79,24 @@ void http_send(struct http *http, struct evhttp_request *request, int code, cons
 	if (!length || evbuffer_add_reference(evhttp_request_get_output_buffer(request), body,
 					      length, body_free, b))
 		body_free(body, length, b);
-	http_header(request, "Content-Type", type);
-	http_header(request, "Cache-Control", "no-store");
-	http_header(request, "X-Content-Type-Options", "nosniff");
-	http_header(request, "Cross-Origin-Resource-Policy", "same-origin");
+	http_headers(request, type);
 	evhttp_send_reply(request, code, NULL, NULL);
+}
+
+void http_start(struct evhttp_request *request, const char *type)
+{
+	struct evhttp_connection *connection = evhttp_request_get_connection(request);
+	struct bufferevent *buffer = evhttp_connection_get_bufferevent(connection);
+	const struct timeval patience = { HTTP_SECONDS, 0 };
+	const int held = HTTP_HELD;
+
+	http_headers(request, type);
+	http_header(request, "Connection", "close");
+	/* Its visitor says nothing more, and more than a little of it is not read. */
+	bufferevent_set_timeouts(buffer, NULL, &patience);
+	bufferevent_setwatermark(buffer, EV_READ, 0, HTTP_HEADERS);
+	setsockopt(bufferevent_getfd(buffer), SOL_SOCKET, SO_SNDBUF, &held, sizeof(held));
+	evhttp_send_reply_start(request, 200, NULL);
 }
 
 void http_refuse(struct http *http, struct evhttp_request *request, int code, const char *why)

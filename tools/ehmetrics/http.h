@@ -37,6 +37,8 @@ void *http_ctx(const struct http *http);
 /** Answers, and takes over `body`, which is to be freed; NULL: no memory. */
 void http_send(struct http *http, struct evhttp_request *request, int code, const char *type,
 	       char *body);
+/** Begins an answer in chunks that may go on for long; the caller ends it. */
+void http_start(struct evhttp_request *request, const char *type);
 /** Answers with a line of text. */
 void http_refuse(struct http *http, struct evhttp_request *request, int code, const char *why);
 

@@ -19,6 +19,7 @@
 #include "look.h"
 #include "metrics.h"
 #include "page.h"
+#include "stream.h"
 #include "tools/common/common.h"
 
 #define MAIN_LISTEN "127.0.0.1:9411"
@@ -152,7 +153,8 @@ static int metrics_serve(struct metrics *m, const struct sockaddr_storage *liste
 		goto free_http;
 	}
 	/* Tasks are for this user, and the loopback only has this host. */
-	m->events = http_is_local(m->http) ? events_new(m->base) : NULL;
+	m->streams = http_is_local(m->http) ? streams_new(m->base) : NULL;
+	m->events = m->streams ? events_new(m->base, streams_on_news, m->streams) : NULL;
 	term = evsignal_new(m->base, SIGTERM, metrics_on_signal, m->base);
 	interrupt = evsignal_new(m->base, SIGINT, metrics_on_signal, m->base);
 	if ((http_is_local(m->http) && !m->events) || !term || !interrupt ||
@@ -174,6 +176,7 @@ free_events:
 	if (term)
 		event_free(term);
 free_http:
+	streams_free(m->streams);
 	events_free(m->events);
 	http_free(m->http);
 	return code;

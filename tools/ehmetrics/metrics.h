@@ -11,12 +11,14 @@
 struct events;
 struct http;
 struct look;
+struct streams;
 
 struct metrics {
 	struct event_base *base;
 	struct look *look;
 	struct http *http;
 	struct events *events; /**< NULL: other hosts may ask, who get no page */
+	struct streams *streams; /**< likewise */
 	struct key key;
 	bool own; /**< --own */
 	int code; /**< of --once */

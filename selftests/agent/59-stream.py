@@ -1,0 +1,233 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Events of `ehctl metrics` as a stream (text/event-stream): as they come, without loss or repetition, and bounded whoever reads. What is told
+to whom is in 59-page.py."""
+
+import json, os, re, signal, socket, subprocess, sys
+sys.path.append(os.path.join(sys.path[0], "../lib"))
+from cluster import BUILD, Cluster
+from ktap import done, must, ok
+from metrics import Metrics
+from wait import WAIT, until
+import users
+
+EHCTL = os.path.join(BUILD, "bin", "ehctl")
+USER, MOST = users.ONE, 16
+c = Cluster(2, 'heartbeat = 1000\nload-index = "tasks"\nthreshold-floor = 20.0\nguests = 50\n')
+ok("two agents", c.start_all(), c.log(0))
+os.chmod(c.dir, 0o755)
+m = Metrics(c, 0, USER)
+count = 0
+
+
+def happen(times=1):
+    """That many events, which are no tasks."""
+    global count
+    for _ in range(times):
+        count += 1
+        c.ask(0, {"command": "set", "length": 1000 + count % 2})
+
+
+def task():
+    subprocess.run(c.words(0, "setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", EHCTL, "exec", "n1", "--", "true", "topsecretword"),
+                   stdin=subprocess.DEVNULL, check=True, timeout=WAIT)
+
+
+class Stream:
+    """One that is open. Each message is (number, kind, text)."""
+
+    def __init__(self, after=None, key=None, query="", rest="", hold=0):
+        key = m.key if key is None else key
+        with c.net.enter(0):
+            self.s = socket.socket()
+        if hold:
+            self.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, hold)
+        self.s.settimeout(WAIT)
+        self.s.connect((m.address, m.port))
+        self.s.sendall((f"GET /api/events{query} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n" + (f"X-Ehsched-Key: {key}\r\n" if key else "")
+                        + (f"Last-Event-ID: {after}\r\n" if after is not None else "") + rest + "\r\n").encode())
+        if hold:
+            return
+        self.file = self.s.makefile("rb")
+        self.status = int(self.file.readline().split()[1])
+        self.headers = dict(line.decode().rstrip().split(": ") for line in iter(self.file.readline, b"\r\n"))
+        self.text, self.whole, self.last = "", False, after
+
+    def message(self):
+        """The next one; None: it has ended."""
+        while "\n\n" not in self.text:
+            size = int(self.file.readline() or b"0", 16)
+            self.text += self.file.read(size).decode()
+            self.file.readline()
+            if not size:
+                return None
+        text, self.text = self.text.split("\n\n", 1)
+        fields = dict(line.split(": ", 1) if ": " in line else (line, "") for line in text.split("\n"))
+        self.last = int(fields["id"]) if "id" in fields else self.last
+        return fields.get("id") and int(fields["id"]), fields.get("event", ""), fields.get("data", text)
+
+    def until(self, wanted):
+        """The events that come until one is wanted, with that one."""
+        got = []
+        while True:
+            one = self.message()
+            if one is None:
+                raise RuntimeError(f"it has ended after {got[-3:]}")
+            got.append(one)
+            if wanted(one):
+                return got
+
+    def now(self):
+        """What was kept."""
+        return self.until(lambda x: x[1] == "now")[:-1]
+
+    def close(self):
+        self.s.close()
+        if hasattr(self, "file"):
+            self.file.close()
+
+
+def kept(key=None):
+    return json.loads(m.get("/api/events", X_Ehsched_Key=m.key if key is None else key)[2])
+
+
+def opened(**words):
+    """One, once there is room for it: what has just closed may not be known yet."""
+    def again():
+        s = Stream(**words)
+        if s.status == 200:
+            return s
+        s.close()
+    return until(again)
+
+
+must("the agent is heard", until(lambda: happen() or kept()["events"]))
+
+# ---- as they come
+
+s = opened()
+ok("a stream", s.headers["Content-Type"] == "text/event-stream" and s.headers["Cache-Control"] == "no-store", s.headers)
+had = s.now()
+same = kept()["events"][:len(had)]
+ok("what was kept", had and [json.loads(text) for _, _, text in had] == same, (had, same))
+happen()
+got = s.until(lambda x: x[1] == "")[-1]
+ok("and what comes, without a request", json.loads(got[2])["event"] == "threshold" and got[0] == had[-1][0] + 1, got)
+task()
+tasks = [json.loads(text) for _, _, text in s.until(lambda x: x[2].startswith("{") and json.loads(x[2])["event"] == "finish")]
+ok("tasks, too", [e["event"] for e in tasks if "uid" in e] == ["place", "finish"] and tasks[0]["uid"] == USER, tasks)
+stranger = opened(key="")
+ok("none without the key", "topsecretword" not in str(seen := stranger.now()) and not [x for x in seen if "uid" in x[2]] and seen, seen)
+task()
+happen()
+got = stranger.until(lambda x: x[1] == "")
+ok("as they come, neither", len(got) == 1 and json.loads(got[0][2])["event"] == "threshold", got)
+ok("a key that is another's", not [x for x in opened(key="0" * 32).now() if "uid" in x[2]])
+ok("the same as JSON for who asks so", json.loads(m.get("/api/events", Accept="application/json")[2])["version"] == 1)
+ok("HEAD is no stream", (saw := m.get("/api/events", "HEAD", Accept="text/event-stream")[0]) == 200, saw)
+
+# ---- again after a cut
+
+last = s.last
+s.close()
+happen(5)
+task()
+again = Stream(last)
+got = [n for n, kind, _ in again.now()]
+wanted = [e["n"] for e in kept()["events"] if e["n"] > last]
+ok("what it had not, once", len(got) >= 7 and got == wanted, (got, wanted))
+s = Stream(query=f"?after={last}")
+ok("by the address, too", (saw := [n for n, _, _ in s.now()]) == wanted, saw)
+happen()
+both = [x.until(lambda y: y[0])[-1] for x in (again, s)]
+ok("and both go on", both[0] == both[1], both)
+for wrong in "x", "-1", "9" * 30, 10**9:
+    x = opened(after=wrong)
+    ok(f"a number that was never given: {wrong}", len(x.now()) == kept()["last"], x.last)
+    x.close()
+for x in again, s, stranger:
+    x.close()
+
+# ---- bounds
+
+many = [opened() for _ in range(MOST)]
+x = Stream()
+must("too many", x.status == 503 and x.headers["Content-Type"] == "application/json", x.headers)
+x.close()
+x = opened(key="")
+ok("who has no key takes nobody's place, nor the other way round", x.now() is not None)
+ok("nor that of other questions", m.get("/api/tasks", X_Ehsched_Key=m.key)[0] == 200 and m.get("/metrics")[0] == 200)
+for y in many[1:]:
+    y.close()
+happen()
+ok("the others go on", json.loads(many[0].until(lambda y: y[1] == "" and y[0] == kept()["last"])[-1][2])["event"] == "threshold")
+y = opened()
+ok("one that closes makes room", y.now() is not None)
+y.close()
+ok("a sign of life when nothing happens", x.until(lambda y: y[2].startswith(":")) is not None)
+x.close()
+
+happen(500)
+pid = int(re.search(r"\d+", open(f"/proc/{m.process.pid}/task/{m.process.pid}/children").read() or str(m.process.pid))[0])
+
+
+def memory():
+    return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{pid}/status").read())[1])
+
+
+def gone(s):
+    """Whether the other side has closed it, without an end of its own; reads a little."""
+    s.s.settimeout(0.05)
+    try:
+        return not s.s.recv(1024)
+    except socket.timeout:
+        return False
+    except ConnectionError:
+        return True
+
+
+# AddressSanitizer keeps what was freed.
+MOST_GROWTH = 65536 if "libasan" in open(f"/proc/{pid}/maps").read() else 2048
+before = memory()
+stalled = [Stream(hold=2048) for _ in range(MOST - 1)]
+# What a visitor sends behind its request is not kept, either.
+for s in stalled:
+    s.s.setblocking(False)
+    try:
+        while s.s.send(b"x" * 65536):
+            pass
+    except BlockingIOError:
+        pass
+happen(3000)
+grown = memory() - before
+ok("who does not read costs little", grown < MOST_GROWTH, f"{grown} KiB")
+# A connection that takes nothing for 10 s is closed: there is room again.
+x = opened()
+ok("and is dropped", x.now() is not None and until(lambda: all(gone(s) for s in stalled), 2 * WAIT))
+x.close()
+x = opened(after=1)
+got = x.now()
+ok("who comes too late for some is told how many", got[0][1] == "lost" and int(got[0][2]) == got[0][0] - 1
+   and [n for n, _, _ in got] == list(range(got[0][0], kept()["last"] + 1)), got[:3])
+x.close()
+for s in stalled:
+    s.close()
+
+# ---- the ends of the agent and of the process
+
+many[0].close()
+s = opened()
+s.now()
+c.end(0, signal.SIGKILL)
+ok("it ends with the agent", until(lambda: s.message() is None))
+s.close()
+x = Stream()
+ok("none without it", x.status == 503 and "no events" in x.file.read().decode(), x.status)
+x.close()
+c.start(0)
+x = opened(after=s.last)
+ok("again with it", x.headers["Content-Type"] == "text/event-stream" and x.now() is not None)
+happen()
+ok("what it tells", x.until(lambda y: y[1] == "" and y[2].startswith("{")) is not None)
+ok("SIGTERM ends all", (saw := m.end()) == 0 and x.s.recv(1) == b"", saw)
+done()
