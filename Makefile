@@ -175,7 +175,7 @@ $(O)/bin/ehtop: LIBS = $(shell $(PKG_CONFIG) --libs ncursesw jansson smartcols) 
 
 # Likewise: it speaks HTTP, and confines itself.
 $(O)/bin/ehmetrics: $(call objects,$(EHMETRICS_SRC)) $(O)/libeh.a
-$(O)/tools/ehmetrics/page.o: tools/ehmetrics/page.html
+$(O)/tools/ehmetrics/page.o: $(wildcard tools/ehmetrics/page/*)
 $(O)/bin/ehmetrics: LIBS = $(shell $(PKG_CONFIG) --libs libevent jansson libseccomp smartcols)
 
 # Likewise: it makes keys and certificates.

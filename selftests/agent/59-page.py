@@ -122,20 +122,26 @@ ok("an ID is only an ID",
 
 status, text = one.get("/")
 policy = one.headers["Content-Security-Policy"]
-nonce = re.search(r"script-src 'nonce-([0-9a-f]{32})'", policy)[1]
+files = [f for two in re.findall(r'<script defer src="(.*?)"></script>|<link rel="stylesheet" href="(.*?)">', text) for f in two if f]
+rest = {f: (one.get(f"/{f}"), one.headers) for f in files}
+whole = text + "".join(got[0][1] for got in rest.values())
 ok("the page", status == 200 and text.startswith("<!DOCTYPE html>") and text.rstrip().endswith("</html>"), text[-200:])
-ok("only its own script and style", text.count(f'nonce="{nonce}"') == 2 and "@NONCE@" not in text and "default-src 'none'" in policy and "unsafe" not in policy
-   and "frame-ancestors 'none'" in policy, policy)
-one.get("/")
-ok("with another word each time", nonce not in one.headers["Content-Security-Policy"])
-ok("it has no key", one.key not in text)
-ok("nothing from elsewhere", not re.search(r"""(src|href)=["']?(https?:)?//|@import|innerHTML|insertAdjacentHTML|document\.write|eval\(|style=["']""", text))
+ok("its style and scripts", "page.css" in files and len(files) > 3 and all(
+   got[0] == 200 and h["Content-Type"].startswith("text/css;" if f.endswith(".css") else "text/javascript;") and h["X-Content-Type-Options"] == "nosniff"
+   for f, (got, h) in rest.items()), {f: got[0] for f, (got, _) in rest.items()})
+ok("and no others", all(x in policy for x in ("default-src 'none';", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'"))
+   and not re.search("unsafe|nonce|https?:|\\*", policy) and not re.search(r"<script(?! defer src=)|<style|\son\w+=", text), policy)
+one.get("/api/status")
+ok("what is told is no script", one.headers["Content-Type"] == "application/json" and one.headers["X-Content-Type-Options"] == "nosniff", one.headers)
+status, text = one.get("/")
+ok("it has no key", one.key not in whole)
+ok("nothing from elsewhere", not re.search(r"""(src|href)=["']?(https?:)?//|@import|innerHTML|insertAdjacentHTML|document\.write|eval\(|style=["']|setAttribute\(["']style""", whole))
 ok("headers", one.headers["X-Content-Type-Options"] == "nosniff" and one.headers["Cache-Control"] == "no-store" and one.headers["Referrer-Policy"] == "no-referrer", one.headers)
 ok("read only", {one.get(path, method=m)[0] for path in ("/", "/api/tasks") for m in ("POST", "PUT", "DELETE")} <= {400, 405, 501})
 
 # Other hosts may ask for metrics, if that is wished, and for nothing else.
 wide = Page(ONE, f"{address(0)}:0")
-ok("no page for other hosts", wide.said["page"] is None and {wide.get(path, one.key, at=1)[0] for path in ("/", "/api/status", "/api/tasks", "/api/events")} == {404})
+ok("no page for other hosts", wide.said["page"] is None and {wide.get(path, one.key, at=1)[0] for path in ("/", "/page.css", "/base.js", "/api/status", "/api/tasks", "/api/events")} == {404})
 ok("but metrics, by any name", wide.get("/metrics", at=1)[0] == 200 and wide.get("/metrics", at=1, Host="n0.example:9411")[0] == 200)
 
 # ---- the agent ends and comes back

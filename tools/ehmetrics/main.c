@@ -84,10 +84,19 @@ static void metrics_answer(struct http *http, struct evhttp_request *request)
 }
 
 static const struct http_route routes[] = {
-	{ "/metrics", true, metrics_answer }, { "/", false, page_answer },
-	{ "/api/status", false, api_status }, { "/api/events", false, api_events },
-	{ "/api/tasks", false, api_tasks },   { "/api/history", false, api_history },
-	{ "/api/why", false, api_why },	      { 0 },
+	{ "/metrics", true, metrics_answer },
+	{ "/api/status", false, api_status },
+	{ "/api/events", false, api_events },
+	{ "/api/tasks", false, api_tasks },
+	{ "/api/history", false, api_history },
+	{ "/api/why", false, api_why },
+	{ "/", false, page_answer },
+	{ "/page.css", false, page_answer },
+	{ "/base.js", false, page_answer },
+	{ "/nodes.js", false, page_answer },
+	{ "/events.js", false, page_answer },
+	{ "/history.js", false, page_answer },
+	{ 0 },
 };
 
 /* ---- --once ---- */

@@ -1,55 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "page.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <event2/http.h>
 
 #include "http.h"
-#include "key.h"
-
-#define PAGE_MARK "@NONCE@" /* twice in it: of its style and of its script */
 
 /* Found from the top of the tree, where everything is compiled. */
-__asm__(".pushsection .rodata\n"
-	"page_text:\n"
-	".incbin \"tools/ehmetrics/page.html\"\n"
-	".byte 0\n"
-	".popsection\n");
-extern const char page_text[] __attribute__((visibility("hidden")));
+#define PAGE_FILE(name, path)                                                            \
+	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"tools/ehmetrics/page/" path \
+		"\"\n.byte 0\n.popsection\n");                                           \
+	extern const char name[] __attribute__((visibility("hidden")))
 
-/* With a word in place of each mark, which the browser is told: no other script runs. */
-static char *page_make(const char *nonce)
-{
-	const char *at = page_text, *mark;
-	char *text = NULL;
-	size_t size;
-	FILE *to = open_memstream(&text, &size);
+PAGE_FILE(page_html, "page.html");
+PAGE_FILE(page_css, "page.css");
+PAGE_FILE(page_base, "base.js");
+PAGE_FILE(page_nodes, "nodes.js");
+PAGE_FILE(page_events, "events.js");
+PAGE_FILE(page_history, "history.js");
 
-	if (!to)
-		return NULL;
-	for (; (mark = strstr(at, PAGE_MARK)); at = mark + strlen(PAGE_MARK))
-		fprintf(to, "%.*s%s", (int)(mark - at), at, nonce);
-	fputs(at, to);
-	return fclose(to) ? NULL : text;
-}
+#define PAGE_SCRIPT "text/javascript; charset=utf-8"
+
+static const struct {
+	const char *path, *type, *text;
+} pages[] = {
+	{ "/", "text/html; charset=utf-8", page_html },
+	{ "/page.css", "text/css; charset=utf-8", page_css },
+	{ "/base.js", PAGE_SCRIPT, page_base },
+	{ "/nodes.js", PAGE_SCRIPT, page_nodes },
+	{ "/events.js", PAGE_SCRIPT, page_events },
+	{ "/history.js", PAGE_SCRIPT, page_history },
+};
+
+/* No script but those files runs: nothing else that is told here has the type of one. */
+#define PAGE_POLICY                                                                     \
+	"default-src 'none'; connect-src 'self'; img-src data:; style-src 'self'; "     \
+	"script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; " \
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 void page_answer(struct http *http, struct evhttp_request *request)
 {
 	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
-	char policy[512];
-	struct key nonce;
+	const char *uri = evhttp_request_get_uri(request);
+	const size_t length = strcspn(uri, "?");
 
-	if (key_make(&nonce)) {
-		http_refuse(http, request, 503, "no random numbers");
+	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
+		if (strlen(pages[i].path) != length || strncmp(pages[i].path, uri, length))
+			continue;
+		evhttp_add_header(headers, "Content-Security-Policy", PAGE_POLICY);
+		evhttp_add_header(headers, "Referrer-Policy", "no-referrer");
+		http_send(http, request, 200, pages[i].type, strdup(pages[i].text));
 		return;
 	}
-	snprintf(
-		policy, sizeof(policy),
-		"default-src 'none'; connect-src 'self'; img-src data:; style-src 'nonce-%s'; "
-		"script-src 'nonce-%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-		nonce.text, nonce.text);
-	evhttp_add_header(headers, "Content-Security-Policy", policy);
-	evhttp_add_header(headers, "Referrer-Policy", "no-referrer");
-	http_send(http, request, 200, "text/html; charset=utf-8", page_make(nonce.text));
+	http_refuse(http, request, 404, "nothing is here");
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+"use strict";
+// ---- tasks and history, for callers with the key
+
+function refused(e) {
+	if (e.code !== 403)
+		return;
+	allowed = false;
+	for (const id of ["no-tasks", "no-moves", "no-history"]) {
+		$(id).hidden = false;
+		say($(id), "Tasks are shown at the address that `ehctl metrics` has printed, to the user who started it.");
+	}
+}
+function whyButton(id) {
+	const button = make("button", {}, "why");
+	button.addEventListener("click", () => why(id));
+	return make("td", {}, button);
+}
+async function showTasks() {
+	if (!allowed)
+		return;
+	try {
+		const list = (await ask("api/tasks")).tasks;
+		$("tasks").tBodies[0].replaceChildren(...list.slice(0, LIST).map(t => make("tr", {}, make("td", { class: "cmd", title: t.command }, t.command), make("td", {}, host(t, "home")),
+			make("td", {}, `${t.home === t.executor ? "" : "→ "}${host(t, "executor")}`), make("td", {}, t.state), make("td", { class: "n" }, span(t.elapsed)), whyButton(t.id))));
+		$("tasks").hidden = !list.length;
+		$("no-tasks").hidden = list.length > 0;
+		say($("count"), list.length > LIST ? `${LIST} of ${list.length}` : list.length || "");
+	} catch (e) {
+		refused(e);
+	}
+}
+const END = { here: "runs", away: "runs", lost: "lost", refused: "refused", unknown: "not known" };
+function historyEnd(t) {
+	const text = END[t.state] || (typeof t.signal === "number" ? `signal ${t.signal}` : typeof t.exit === "number" ? `exit ${t.exit}` : "ended");
+	const bad = ["lost", "refused"].includes(t.state) || t.signal || t.exit;
+	return make("td", bad ? { class: "bad" } : {}, (bad ? "✕ " : "") + text);
+}
+function historyRow(t) {
+	const cpu = typeof t.cpu_user === "number" ? (t.cpu_user + (t.cpu_system || 0)).toFixed(2) : "–";
+	return make("tr", { "data-id": t.id }, make("td", {}, make("time", {}, day(t.started))), make("td", { class: "cmd", title: `${t.program || t.command} ${t.arguments || ""}` }, t.command),
+		make("td", {}, `${t.home === t.executor ? "" : "→ "}${host(t, "executor")}`), historyEnd(t), make("td", { class: "n" }, number(t.elapsed)), make("td", { class: "n" }, cpu),
+		make("td", {}, t.reason || "–"), make("td", {}, t.session || "–"), whyButton(t.id));
+}
+let oldest = 0, pages = 1;
+async function showHistory(more = false) {
+	if (!allowed || (!more && pages > 1))
+		return;
+	try {
+		const reply = await ask(`api/history?limit=25${$("failed").checked ? "&failed=1" : ""}${more ? `&before=${oldest}` : ""}`), body = $("history").tBodies[0];
+		const list = reply.tasks.map(historyRow);
+		if (more) body.append(...list); else body.replaceChildren(...list);
+		pages = more ? pages + 1 : 1;
+		if (reply.tasks.length)
+			oldest = reply.tasks[reply.tasks.length - 1].row;
+		$("older").hidden = !reply.more;
+		$("history").hidden = !body.children.length;
+		$("no-history").hidden = body.children.length > 0;
+		say($("no-history"), $("failed").checked ? "No task has failed." : "No task has run yet.");
+	} catch (e) {
+		refused(e);
+		if (e.code !== 403) {
+			$("no-history").hidden = false;
+			say($("no-history"), `No history: ${e.message}`);
+		}
+	}
+}
+$("older").addEventListener("click", () => showHistory(true));
+$("failed").addEventListener("change", () => { pages = 1; showHistory(); });
+start(() => {
+	$("history").hidden = $("tasks").hidden = true;
+	if (!allowed)
+		refused({ code: 403 });
+	every(3000, showTasks);
+	every(15000, () => showHistory());
+});
+
+// ---- why
+
+async function why(id) {
+	say($("h-why"), "Why");
+	$("because").replaceChildren(make("p", { class: "faint" }, "asking …"));
+	if (!$("why").open)
+		$("why").showModal();
+	try {
+		const w = await ask(`api/why?id=${encodeURIComponent(id)}`);
+		say($("h-why"), `${w.command}: ${w.home === w.executor ? `on ${host(w, "home")}` : `${host(w, "home")} → ${host(w, "executor")}`}`);
+		$("because").replaceChildren(make("p", {}, make("b", {}, w.reason), ` – ${w.text}`), make("p", { class: "faint" }, `task ${w.id}`),
+			make("ol", {}, ...w.steps.map(s => make("li", {}, make("time", { class: "n" }, `${number(s.at_ms, 1)} ms`), make("span", { class: "what" }, s.what)))));
+	} catch (e) {
+		$("because").replaceChildren(make("p", {}, e.message));
+	}
+}
+$("close").addEventListener("click", () => $("why").close());
+$("why").addEventListener("click", e => { if (e.target === $("why")) $("why").close(); });
