@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Chromium without a screen, driven over the pipe of its DevTools. What is started here is ended by the process that started it."""
 
-import atexit, base64, json, os, select, shutil, subprocess, tempfile, time
-from wait import WAIT
+import atexit, base64, json, os, select, shutil, signal, subprocess, tempfile, time
+from wait import WAIT, until
 
 CHROMIUM = shutil.which("chromium-headless-shell")
 
@@ -20,7 +20,8 @@ class Browser:
             words("bash", "-c", f'exec "$@" 3<&{ours[0]} 4>&{theirs[1]}', "sh", CHROMIUM, "--no-sandbox", "--remote-debugging-pipe",
                   f"--user-data-dir={self.dir}", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
                   "--disable-component-update", "--hide-scrollbars", f"--window-size={width},{height}"),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.dir, "log"), "w"), pass_fds=[ours[0], theirs[1]])
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.dir, "log"), "w"), pass_fds=[ours[0], theirs[1]],
+            start_new_session=True)
         os.close(ours[0])
         os.close(theirs[1])
         self.out, self.into = ours[1], theirs[0]
@@ -34,9 +35,13 @@ class Browser:
 
     def stop(self):
         if self.process.poll() is None:
-            self.process.kill()
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        shutil.rmtree(self.dir, ignore_errors=True)
+
+        def emptied():      # its other processes write until they have ended, too
+            shutil.rmtree(self.dir, ignore_errors=True)
+            return not os.path.exists(self.dir)
+        until(emptied)
 
     def log(self):
         return open(os.path.join(self.dir, "log")).read()

@@ -96,6 +96,8 @@ static const struct http_route routes[] = {
 	{ "/nodes.js", false, page_answer },
 	{ "/events.js", false, page_answer },
 	{ "/history.js", false, page_answer },
+	{ "/gantt.js", false, page_answer },
+	{ "/plan.js", false, page_answer },
 	{ 0 },
 };
 

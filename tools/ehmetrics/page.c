@@ -18,6 +18,8 @@ PAGE_FILE(page_base, "base.js");
 PAGE_FILE(page_nodes, "nodes.js");
 PAGE_FILE(page_events, "events.js");
 PAGE_FILE(page_history, "history.js");
+PAGE_FILE(page_gantt, "gantt.js");
+PAGE_FILE(page_plan, "plan.js");
 
 #define PAGE_SCRIPT "text/javascript; charset=utf-8"
 
@@ -30,6 +32,8 @@ static const struct {
 	{ "/nodes.js", PAGE_SCRIPT, page_nodes },
 	{ "/events.js", PAGE_SCRIPT, page_events },
 	{ "/history.js", PAGE_SCRIPT, page_history },
+	{ "/gantt.js", PAGE_SCRIPT, page_gantt },
+	{ "/plan.js", PAGE_SCRIPT, page_plan },
 };
 
 /* No script but those files runs: nothing else that is told here has the type of one. */

@@ -17,6 +17,7 @@ function make(tag, attributes = {}, ...inside) {
 }
 function say(e, text) { text = String(text); if (e.textContent !== text) e.textContent = text; }
 const number = (x, digits = 2) => typeof x === "number" ? x.toFixed(digits) : "–";
+const some = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 const two = x => String(x).padStart(2, "0");
 function clock(text) {
 	const t = new Date(text);

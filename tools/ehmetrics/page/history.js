@@ -16,6 +16,11 @@ function whyButton(id) {
 	button.addEventListener("click", () => why(id));
 	return make("td", {}, button);
 }
+function sessionButton(session) {
+	const button = make("button", { title: "show its tasks over time", "aria-label": `session ${session}: show its tasks over time` }, session);
+	button.addEventListener("click", () => showSession(session));
+	return button;
+}
 async function showTasks() {
 	if (!allowed)
 		return;
@@ -40,7 +45,7 @@ function historyRow(t) {
 	const cpu = typeof t.cpu_user === "number" ? (t.cpu_user + (t.cpu_system || 0)).toFixed(2) : "–";
 	return make("tr", { "data-id": t.id }, make("td", {}, make("time", {}, day(t.started))), make("td", { class: "cmd", title: `${t.program || t.command} ${t.arguments || ""}` }, t.command),
 		make("td", {}, `${t.home === t.executor ? "" : "→ "}${host(t, "executor")}`), historyEnd(t), make("td", { class: "n" }, number(t.elapsed)), make("td", { class: "n" }, cpu),
-		make("td", {}, t.reason || "–"), make("td", {}, t.session || "–"), whyButton(t.id));
+		make("td", {}, t.reason || "–"), make("td", {}, t.session ? sessionButton(t.session) : "–"), whyButton(t.id));
 }
 let oldest = 0, pages = 1;
 async function showHistory(more = false) {
