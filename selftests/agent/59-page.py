@@ -81,12 +81,43 @@ page = one.get("/api/history?limit=1")[1]
 ok("in pages", len(page["tasks"]) == 1 and page["more"] and [t["id"] for t in one.get(f"/api/history?limit=1&before={page['tasks'][0]['row']}")[1]["tasks"]]
    == [ID], page)
 
+# As `ehctl history` has them. Both tasks are over or run away; none is of a session.
+r = ehctl("run", "-n", "mine", "--", "true", uid=ONE)
+ok("one of a session", r.returncode == 0 and until(lambda: one.get("/api/history?session=mine")[1]["tasks"]), one.get("/api/history"))
+
+
+def past(*words):
+    """Programs, the newest first, of what the page and the command are told; words are pairs."""
+    status, said = one.get("/api/history?" + urllib.parse.urlencode(words))
+    options = [x for name, value in words for x in (["--failed"] if name == "failed" else [f"--{name}", value])]
+    same = json.loads(ehctl("history", "--json", *options, uid=ONE).stdout)["tasks"]
+    return [t["command"] for t in said["tasks"]] if status == 200 and [t["id"] for t in said["tasks"]] == [t["id"] for t in reversed(same)] else (status, said, same)
+
+
+ok("all", past() == ["true", "sh", "sh"], past())
+for words, wanted in ((("program", "sh"),), ["sh", "sh"]), ((("program", "/usr/bin/true"),), ["true"]), ((("node", "n0"),), ["true"]), ((("node", "0.1"),), ["sh", "sh"]), (
+        (("session", "mine"),), ["true"]), ((("session", "min"),), []), ((("since", "1h"),), ["true", "sh", "sh"]), ((("until", "1h"),), []), (
+        (("since", "@99999999999"),), []), ((("reason", "explicit"),), ["sh", "sh"]), ((("user", str(ONE)),), ["true", "sh", "sh"]), (
+        (("program", "sh"), ("node", "n1"), ("failed", "1")), ["sh"]):
+    ok(f"with {words}", (saw := past(*words)) == wanted, saw)
+ok("empty ones are none", len(one.get("/api/history?program=&since=&user=&node=&session=")[1]["tasks"]) == 3)
+TODAY = subprocess.run(["date", "+%Y-%m-%d %H:%M:%S", "--date=-1 hour"], capture_output=True, text=True).stdout.strip()
+ok("a time of the day", (saw := past(("since", TODAY))) == ["true", "sh", "sh"], saw)
+for words, why in ((("since", "soon"), "no such time"), (("until", "25:00"), "no such time"), (("user", "nobody-of-this-name"), "user: must be"), (("user", "-1"), "user: must be"),
+                   (("program", b"\xff"), "UTF-8")):
+    status, said = one.get("/api/history?" + urllib.parse.urlencode([words]))
+    ok(f"wrong: {words}", status == 400 and why in said["error"]["why"], said)
+status, said = one.get(f"/api/history?user={TWO}")
+ok("nor of other users", status == 503 and "history-group" in said["error"]["why"], said)
+ok("root's process knows the name it became", two.get("/api/history?user=nobody")[0] == 400 and root.get("/api/history?user=nobody") == (200, {**root.get("/api/history")[1], "tasks": []}),
+   root.get("/api/history?user=nobody"))
+
 
 def kinds(page, key=None, after=0):
     return [(e["event"], e.get("uid")) for e in page.get(f"/api/events?after={after}", key)[1]["events"] if "uid" in e]
 
 
-ok("events of tasks", until(lambda: kinds(one) == [("place", ONE), ("place", ONE), ("finish", ONE)]), kinds(one))
+ok("events of tasks", until(lambda: kinds(one) == [("place", ONE), ("place", ONE), ("finish", ONE), ("place", ONE)]), kinds(one))
 last = one.get("/api/events")[1]["last"]
 numbers = [e["n"] for e in one.get("/api/events")[1]["events"]]
 ok("numbered", numbers == sorted(set(numbers)) and numbers[-1] == last, numbers)

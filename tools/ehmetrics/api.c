@@ -6,16 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <time.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <jansson.h>
 
 #include "ask.h"
 #include "events.h"
+#include "history/when.h"
 #include "http.h"
 #include "look.h"
 #include "metrics.h"
 #include "stream.h"
+#include "tools/common/common.h"
 
 #define API_ID 160 /* as long as the agent's */
 #define API_LIMIT 200
@@ -163,11 +166,65 @@ void api_tasks(struct http *http, struct evhttp_request *request)
 	api_ask(http, request, json_pack("{s:s}", "command", "tasks"));
 }
 
+/* ---- history ---- */
+
+/* No file can be opened here, and so no other name be looked up. */
+static const char *api_take_user(const struct metrics *m, const char *text, json_t *question)
+{
+	uint64_t uid = m->uid;
+
+	if ((!*m->user || strcmp(text, m->user)) && parse_count(text, UINT32_MAX - 1, &uid))
+		return "user: must be a number, or the name of the user who started ehctl metrics";
+	json_object_set_new(question, "uid", json_integer((json_int_t)uid));
+	return NULL;
+}
+
+static const char *api_take_time(const char *name, const char *text, json_t *question)
+{
+	time_t at;
+
+	if (when_parse(text, time(NULL), &at))
+		return "since, until: no such time; use 2h, today, 14:30 or 2026-11-23 14:30";
+	json_object_set_new(question, name, json_integer((json_int_t)at * 1000));
+	return NULL;
+}
+
+/* NULL, or why one of them cannot be asked for. Empty ones are none. */
+static const char *api_take_filters(const struct metrics *m, const struct evkeyvalq *words,
+				    json_t *question)
+{
+	static const struct {
+		const char *word, *member;
+		bool time;
+	} filters[] = {
+		{ "since", "since", true },	 { "until", "until", true },
+		{ "program", "program", false }, { "node", "executor", false },
+		{ "reason", "reason", false },	 { "session", "session", false },
+	};
+	const char *text = evhttp_find_header(words, "user"), *why = NULL;
+
+	if (text && *text)
+		why = api_take_user(m, text, question);
+	for (size_t i = 0; !why && i < sizeof(filters) / sizeof(*filters); i++) {
+		text = evhttp_find_header(words, filters[i].word);
+		if (!text || !*text)
+			continue;
+		if (filters[i].time)
+			why = api_take_time(filters[i].member, text, question);
+		else if (json_object_set_new(question, filters[i].member, json_string(text)))
+			why = "program, node, reason, session: not UTF-8";
+	}
+	if (evhttp_find_header(words, "failed"))
+		json_object_set_new(question, "failed", json_true());
+	return why;
+}
+
 void api_history(struct http *http, struct evhttp_request *request)
 {
 	json_t *question = json_pack("{s:s}", "command", "history");
 	struct evkeyvalq words;
 	long long before;
+	const char *why;
 
 	api_words(request, &words);
 	before = api_number(&words, "before", INT64_MAX, 0);
@@ -175,10 +232,14 @@ void api_history(struct http *http, struct evhttp_request *request)
 			    json_integer(api_number(&words, "limit", API_LIMIT, API_LIMIT)));
 	if (before)
 		json_object_set_new(question, "before", json_integer(before));
-	if (evhttp_find_header(&words, "failed"))
-		json_object_set_new(question, "failed", json_true());
+	why = api_take_filters(http_ctx(http), &words, question);
 	evhttp_clear_headers(&words);
-	api_ask(http, request, question);
+	if (!why) {
+		api_ask(http, request, question);
+		return;
+	}
+	json_decref(question);
+	api_refuse(http, request, 400, why);
 }
 
 void api_why(struct http *http, struct evhttp_request *request)

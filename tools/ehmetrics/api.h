@@ -17,7 +17,8 @@ void api_status(struct http *http, struct evhttp_request *request);
 void api_events(struct http *http, struct evhttp_request *request);
 /** GET /api/tasks */
 void api_tasks(struct http *http, struct evhttp_request *request);
-/** GET /api/history?limit=N&before=ROW&failed=1 */
+/** GET /api/history?limit=N&before=ROW and the filters of `ehctl history`: user (a number, or the caller's own
+ *  name), since, until, program, node, reason, session, failed. */
 void api_history(struct http *http, struct evhttp_request *request);
 /** GET /api/why?id=ID */
 void api_why(struct http *http, struct evhttp_request *request);

@@ -4,10 +4,13 @@
  * reached by nothing that speaks HTTP to whoever comes.
  */
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 #include <event2/event.h>
 #include <jansson.h>
 
@@ -196,11 +199,18 @@ free_http:
 static int metrics_run(const struct arguments *a, bool json)
 {
 	struct metrics m = { .own = a->own, .code = EXIT_REFUSED };
+	const struct passwd *user;
 	const char *what;
 	int err = confine_user(&what);
 
 	if (err)
 		return fail(EXIT_REFUSED, "%s: %s", what, strerror(-err));
+	/* later no file can be opened */
+	tzset();
+	m.uid = geteuid();
+	user = getpwuid(m.uid);
+	if (user)
+		snprintf(m.user, sizeof(m.user), "%s", user->pw_name);
 	m.base = event_base_new();
 	m.look = m.base ? look_new(m.base) : NULL;
 	if (!m.look) {

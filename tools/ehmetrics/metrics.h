@@ -5,6 +5,7 @@
 
 #include <event2/event.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "key.h"
 
@@ -20,6 +21,8 @@ struct metrics {
 	struct events *events; /**< NULL: other hosts may ask, who get no page */
 	struct streams *streams; /**< likewise */
 	struct key key;
+	uid_t uid; /**< whose process this is */
+	char user[64]; /**< the name; empty: it has none */
 	bool own; /**< --own */
 	int code; /**< of --once */
 };

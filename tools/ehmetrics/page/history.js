@@ -43,17 +43,37 @@ function historyEnd(t) {
 }
 function historyRow(t) {
 	const cpu = typeof t.cpu_user === "number" ? (t.cpu_user + (t.cpu_system || 0)).toFixed(2) : "–";
-	return make("tr", { "data-id": t.id }, make("td", {}, make("time", {}, day(t.started))), make("td", { class: "cmd", title: `${t.program || t.command} ${t.arguments || ""}` }, t.command),
+	return make("tr", { "data-id": t.id }, make("td", {}, make("time", {}, day(t.started))), make("td", { class: "user", hidden: "" }, t.uid), make("td", { class: "cmd", title: `${t.program || t.command} ${t.arguments || ""}` }, t.command),
 		make("td", {}, `${t.home === t.executor ? "" : "→ "}${host(t, "executor")}`), historyEnd(t), make("td", { class: "n" }, number(t.elapsed)), make("td", { class: "n" }, cpu),
 		make("td", {}, t.reason || "–"), make("td", {}, t.session ? sessionButton(t.session) : "–"), whyButton(t.id));
+}
+// What is asked for, as `ehctl history` has it.
+const FILTERS = [...document.querySelectorAll("[data-filter]")];
+function filters() {
+	const words = new URLSearchParams();
+	for (const input of FILTERS)
+		if (input.value.trim())
+			words.set(input.dataset.filter, input.value.trim());
+	if ($("failed").checked)
+		words.set("failed", "1");
+	return words;
+}
+function offer(list, names) {
+	if (list.dataset.names !== names.join(" ")) {
+		list.dataset.names = names.join(" ");
+		list.replaceChildren(...names.map(value => make("option", { value })));
+	}
 }
 let oldest = 0, pages = 1;
 async function showHistory(more = false) {
 	if (!allowed || (!more && pages > 1))
 		return;
 	try {
-		const reply = await ask(`api/history?limit=25${$("failed").checked ? "&failed=1" : ""}${more ? `&before=${oldest}` : ""}`), body = $("history").tBodies[0];
-		const list = reply.tasks.map(historyRow);
+		const words = filters(), any = words.size > 0, body = $("history").tBodies[0];
+		const reply = await ask(`api/history?limit=25&${words}${more ? `&before=${oldest}` : ""}`), list = reply.tasks.map(historyRow);
+		// an answer to what was asked before
+		if (String(words) !== String(filters()))
+			return;
 		if (more) body.append(...list); else body.replaceChildren(...list);
 		pages = more ? pages + 1 : 1;
 		if (reply.tasks.length)
@@ -61,17 +81,40 @@ async function showHistory(more = false) {
 		$("older").hidden = !reply.more;
 		$("history").hidden = !body.children.length;
 		$("no-history").hidden = body.children.length > 0;
-		say($("no-history"), $("failed").checked ? "No task has failed." : "No task has run yet.");
+		say($("no-history"), any ? "No task is so." : "No task has run yet.");
+		// users matter where there are several
+		const users = [...body.querySelectorAll(".user")], several = new Set(users.map(x => x.textContent)).size > 1;
+		for (const cell of [$("c-user"), ...users])
+			cell.hidden = !several;
+		offer($("l-sessions"), [...new Set(reply.tasks.map(t => t.session).filter(Boolean))]);
+		offer($("l-nodes"), status ? status.nodes.map(x => x.host) : []);
 	} catch (e) {
 		refused(e);
 		if (e.code !== 403) {
+			$("history").hidden = $("older").hidden = true;
 			$("no-history").hidden = false;
-			say($("no-history"), `No history: ${e.message}`);
+			say($("no-history"), e.code === 400 ? e.message : `No history: ${e.message}`);
 		}
 	}
 }
 $("older").addEventListener("click", () => showHistory(true));
-$("failed").addEventListener("change", () => { pages = 1; showHistory(); });
+function filterHistory() {
+	pages = 1;
+	$("f-clear").disabled = filters().size === 0;
+	$("f-chart").disabled = !$("f-session").value.trim();
+	showHistory();
+}
+let typed;
+for (const input of FILTERS)
+	input.addEventListener("input", () => { clearTimeout(typed); typed = setTimeout(filterHistory, 300); });
+$("failed").addEventListener("change", filterHistory);
+$("f-chart").addEventListener("click", () => showSession($("f-session").value.trim()));
+$("f-clear").addEventListener("click", () => {
+	for (const input of FILTERS)
+		input.value = "";
+	$("failed").checked = false;
+	filterHistory();
+});
 start(() => {
 	$("history").hidden = $("tasks").hidden = true;
 	if (!allowed)
