@@ -109,9 +109,50 @@ class Browser:
                 or (e.get("method") == "Log.entryAdded" and e["params"]["entry"]["level"] == "error")
                 or (e.get("method") == "Runtime.consoleAPICalled" and e["params"]["type"] in ("error", "assert"))]
 
+    def faint(self):
+        """Texts that are seen and have a contrast of less than 4.5 to what is behind them (WCAG 2, level AA)."""
+        return self.js("""(() => {
+            const context = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+            const over = (colour, below) => {       // any colour of CSS, over an opaque one
+                context.fillStyle = `rgb(${below})`;
+                context.fillRect(0, 0, 1, 1);
+                context.fillStyle = colour;
+                context.fillRect(0, 0, 1, 1);
+                return [...context.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+            };
+            const light = x => x.map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
+            const found = [];
+            for (const e of document.querySelectorAll("body *")) {
+                const text = [...e.childNodes].filter(x => x.nodeType === 3).map(x => x.data).join("").trim() || e.placeholder;
+                if (!text || !e.checkVisibility() || ["TITLE", "title", "OPTION"].includes(e.tagName))
+                    continue;
+                const above = [];
+                for (let x = e; x; x = x.parentElement)
+                    above.unshift(x);
+                let behind = [255, 255, 255], opacity = 1;
+                for (const x of above) {
+                    const style = getComputedStyle(x);
+                    behind = over(style.backgroundColor, behind);
+                    opacity *= style.opacity;
+                }
+                if (e.matches("g.bar text"))
+                    behind = over(getComputedStyle(e.parentElement.querySelector("rect")).fill.replace(/url.*/, "transparent"), behind);
+                const style = getComputedStyle(e, e.placeholder && !e.value ? "::placeholder" : null), colour = over(e.ownerSVGElement ? style.fill : style.color, behind);
+                const seen = colour.map((v, i) => v * opacity + behind[i] * (1 - opacity)), [low, high] = [light(seen), light(behind)].sort((x, y) => x - y);
+                const ratio = (high + .05) / (low + .05);
+                if (ratio < 4.5)
+                    found.push(`${ratio.toFixed(2)}: ${e.tagName} ${e.className.baseVal ?? e.className}: ${text.slice(0, 40)}`);
+            }
+            return found;
+        })()""")
+
     def urls(self):
         """All that was asked for."""
-        return {e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"}
+        return set(self.asked())
+
+    def asked(self):
+        """The same, each time."""
+        return [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
 
     def picture(self, path, whole=True):
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

@@ -3,7 +3,7 @@
 // ---- a Gantt: a row for each host, and in it a bar for each task: { row, name, from, to, end, text, id }
 
 const ENDS = {          // a sign and a pattern besides the colour
-	done: { sign: "✓", word: "done" }, failed: { sign: "✕", word: "failed" }, lost: { sign: "?", word: "lost" }, ended: { sign: "", word: "ended here" },
+	done: { sign: "", word: "done" }, failed: { sign: "✕", word: "failed" }, lost: { sign: "?", word: "lost" }, ended: { sign: "", word: "ended here" },
 	runs: { sign: "…", word: "runs" }, planned: { sign: "", word: "planned" }, data: { sign: "⇄", word: "data" },
 };
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 43200, 86400];

@@ -6,6 +6,7 @@ function refused(e) {
 	if (e.code !== 403)
 		return;
 	allowed = false;
+	$("filters").hidden = $("failed").parentElement.hidden = $("stayed").parentElement.hidden = true;
 	for (const id of ["no-tasks", "no-moves", "no-history"]) {
 		$(id).hidden = false;
 		say($(id), "Tasks are shown at the address that `ehctl metrics` has printed, to the user who started it.");
@@ -14,7 +15,7 @@ function refused(e) {
 function whyButton(id) {
 	const button = make("button", {}, "why");
 	button.addEventListener("click", () => why(id));
-	return make("td", {}, button);
+	return make("td", { class: "do" }, button);
 }
 function sessionButton(session) {
 	const button = make("button", { title: "show its tasks over time", "aria-label": `session ${session}: show its tasks over time` }, session);
@@ -44,8 +45,8 @@ function historyEnd(t) {
 function historyRow(t) {
 	const cpu = typeof t.cpu_user === "number" ? (t.cpu_user + (t.cpu_system || 0)).toFixed(2) : "–";
 	return make("tr", { "data-id": t.id }, make("td", {}, make("time", {}, day(t.started))), make("td", { class: "user", hidden: "" }, t.uid), make("td", { class: "cmd", title: `${t.program || t.command} ${t.arguments || ""}` }, t.command),
-		make("td", {}, `${t.home === t.executor ? "" : "→ "}${host(t, "executor")}`), historyEnd(t), make("td", { class: "n" }, number(t.elapsed)), make("td", { class: "n" }, cpu),
-		make("td", {}, t.reason || "–"), make("td", {}, t.session ? sessionButton(t.session) : "–"), whyButton(t.id));
+		make("td", {}, `${t.home === t.executor ? "" : "→ "}${host(t, "executor")}`), historyEnd(t), make("td", { class: "n" }, number(t.elapsed)), make("td", { class: "n x" }, cpu),
+		make("td", { class: "x" }, t.reason || "–"), make("td", {}, t.session ? sessionButton(t.session) : "–"), whyButton(t.id));
 }
 // What is asked for, as `ehctl history` has it.
 const FILTERS = [...document.querySelectorAll("[data-filter]")];
@@ -100,8 +101,8 @@ async function showHistory(more = false) {
 $("older").addEventListener("click", () => showHistory(true));
 function filterHistory() {
 	pages = 1;
-	$("f-clear").disabled = filters().size === 0;
-	$("f-chart").disabled = !$("f-session").value.trim();
+	$("f-clear").parentElement.hidden = filters().size === 0;
+	$("f-chart").hidden = !$("f-session").value.trim();
 	showHistory();
 }
 let typed;

@@ -116,9 +116,11 @@ function draw() {
 		$("map").replaceChildren(make("p", { class: "note" }, `${n} nodes are too many to be drawn; the list below has them.`));
 		return;
 	}
-	const depth = Math.max(...nodes.map(x => x.code.split(".").length)) - 1, step = Math.max(26, Math.min(110, 900 / n)), width = Math.max(560, n * step + 20);
-	const left = (width - n * step) / 2, wide = Math.min(34, step - 10), top = 8 + depth * 42, tall = 96, base = top + tall, long = step > 52;
-	const x = new Map(nodes.map((node, i) => [node.code, left + (i + .5) * step])), svg = make("svg:svg", { viewBox: `0 0 ${width} ${base + 82}`, role: "img" });
+	const depth = Math.max(...nodes.map(x => x.code.split(".").length)) - 1, room = $("map").clientWidth || 900;
+	// as wide as there is room, and not so narrow that few nodes have no names
+	const step = Math.max(n > 12 ? 26 : 62, Math.min(110, (room - 20) / n)), width = Math.max(room, n * step + 20);
+	const left = (width - n * step) / 2, wide = Math.min(34, step - 10), top = 8 + depth * 42, tall = 96, base = top + tall, long = step > 52, letters = Math.floor((step - 18) / 7);
+	const x = new Map(nodes.map((node, i) => [node.code, left + (i + .5) * step])), svg = make("svg:svg", { width, height: base + 82, viewBox: `0 0 ${width} ${base + 82}`, role: "img" });
 	const label = nodes.map(node => `${node.host}: ${stateOf(node)}, load ${number(node.load)} of ${number(node.threshold)}`).join("; ");
 	svg.setAttribute("aria-label", label);
 	svg.append(make("svg:defs", {}, make("svg:pattern", { id: "hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
@@ -138,7 +140,7 @@ function draw() {
 			for (const [, child] of children)
 				svg.append(make("svg:path", { class: "wire", d: `M${at} ${y + 11}V${(y + 11 + below) / 2}H${child}V${below}` }));
 			const sums = status.groups.find(g => g.code === code), text = sums ? `${SIGN[sums.state] || ""} ${code} · ${sums.host}` : `${code} · ?`;
-			const box = 16 + 6.3 * text.length;
+			const box = 16 + 7 * text.length;
 			svg.append(make("svg:rect", { class: "group", x: at - box / 2, y: y - 11, width: box, height: 22, rx: 5 }), make("svg:text", { x: at, y: y + 4 }, text));
 		}
 	}
@@ -150,7 +152,7 @@ function draw() {
 			g.append(make("svg:rect", { class: "f-" + node.state, x: at - wide / 2, y: base - h(node.load), width: wide, height: Math.max(1, h(node.load)), rx: 2 }),
 				make("svg:line", { class: "mark", x1: at - wide / 2 - 4, x2: at + wide / 2 + 4, y1: base - h(node.threshold), y2: base - h(node.threshold) }));
 		}
-		g.append(make("svg:text", { x: at, y: base + 15 }, `${SIGN[stateOf(node)] || "✕"}${long ? " " + (node.host.length > 14 ? node.host.slice(0, 13) + "…" : node.host) : ""}`));
+		g.append(make("svg:text", { x: at, y: base + 15 }, `${SIGN[stateOf(node)] || "✕"}${long ? " " + (node.host.length > letters ? node.host.slice(0, letters - 1) + "…" : node.host) : ""}`));
 		g.append(make("svg:text", { x: at, y: base + 28, class: "small" }, long ? (up ? `${number(node.load, 1)} / ${number(node.threshold, 1)}` : "down") : node.code.split(".").pop()));
 		svg.append(g);
 	}
@@ -230,3 +232,4 @@ async function look() {
 	}
 }
 start(() => every(EVERY, look));
+addEventListener("resize", () => { if (status) draw(); });

@@ -4,6 +4,7 @@
 
 const PLAN_BYTES = 16 << 20, PLAN_BARS = 5000;
 class PlanError extends Error {}
+const figure = x => typeof x === "number" ? exact(x) : "–";
 const isMap = x => x !== null && typeof x === "object" && !Array.isArray(x);
 
 // Text, a number, a list of maps: or it says what is wrong, and where.
@@ -37,7 +38,7 @@ function planBar(row, name, times, at, end = "planned", text = "") {
 function planDag(p) {
 	const bars = listOfMaps(p, "schedule").map((x, i) => planBar(textAt(x, "processor", `schedule[${i}]`), textAt(x, "task", `schedule[${i}]`), x, `schedule[${i}]`));
 	const messages = Array.isArray(p.messages) ? p.messages.length : 0;
-	return { title: `plan of ${some(bars.length, "task")}`, charts: [{ title: `${number(p.makespan, 3)} in all; at least ${number(p.lower_bound, 3)}${p.optimal === true ? ": optimal" : ""}`, bars, seconds: false }],
+	return { title: `plan of ${some(bars.length, "task")}`, charts: [{ title: `${figure(p.makespan)} in all; at least ${figure(p.lower_bound)}${p.optimal === true ? ": optimal" : ""}`, bars, seconds: false }],
 		notes: messages ? [`${some(messages, "message")} between processors: not drawn.`] : [] };
 }
 // ehctl plan divide
@@ -51,7 +52,7 @@ function planDivide(p) {
 			bars.push(planBar(id, `share ${exact(share)}`, x, `processors[${i}]`));
 	});
 	const notes = idle.length ? [`Not used: ${idle.slice(0, 20).join(", ")}${idle.length > 20 ? ", …" : ""}.`] : [];
-	return { title: "plan of a divided load", charts: [{ title: `${number(p.seconds, 3)} s on ${bars.length} of ${all.length} processors`, bars }], notes };
+	return { title: "plan of a divided load", charts: [{ title: `${figure(p.seconds)} s on ${bars.length} of ${all.length} processors`, bars }], notes };
 }
 // ehctl plan gang: all hosts begin and end together
 function planGang(p) {
@@ -64,7 +65,7 @@ function planGang(p) {
 		let from = 0;
 		return parts.filter(([, takes]) => takes > 0).map(([name, takes, end]) => ({ row, name, from, to: from += takes, end, text: "" }));
 	});
-	return { title: `plan of a gang of ${p.hosts.length}`, charts: [{ title: `${number(all, 3)} s, ${number(p.speedup)} times as fast as one host`, bars }], notes: ["Shares of the slowest host; the others wait for it."] };
+	return { title: `plan of a gang of ${p.hosts.length}`, charts: [{ title: `${figure(all)} s, ${figure(p.speedup)} times as fast as one host`, bars }], notes: ["Shares of the slowest host; the others wait for it."] };
 }
 // ehctl plan assign: what runs where, and not when
 function planAssign(p) {
@@ -79,9 +80,9 @@ const STATES_OF_RUN = { done: "done", failed: "failed", "done-earlier": "done" }
 function ranBoth(p, real, predicted, notes) {
 	const length = Math.max(0, ...[...real, ...predicted].map(x => x.to)), charts = [], names = [...new Set([...real, ...predicted].map(x => x.row))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 	if (real.length)
-		charts.push({ title: `What it took: ${number(p.real)} s`, bars: real, length, names });
+		charts.push({ title: `What it took: ${figure(p.real)} s`, bars: real, length, names });
 	if (predicted.length)
-		charts.push({ title: `As it was predicted: ${number(p.predicted)} s`, bars: predicted, length, names });
+		charts.push({ title: `As it was predicted: ${figure(p.predicted)} s`, bars: predicted, length, names });
 	if (!charts.length)
 		throw new PlanError("no task has times: nothing ran, and nothing was predicted");
 	return { charts, notes };
