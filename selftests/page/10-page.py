@@ -160,6 +160,18 @@ ok("the next look shows what is so", b.see("document.querySelectorAll('#tree tr[
 
 ok("events come by one request", (saw := len([u for u in b.asked() if u.endswith("/api/events")])) == 1, saw)
 
+def hide(hidden):
+    b.js(f"Object.defineProperty(document, 'hidden', {{ value: {json.dumps(hidden)}, configurable: true }}); document.dispatchEvent(new Event('visibilitychange'))")
+
+
+before = b.js("$('moves').children.length")
+hide(True)
+ok("a page that nobody sees holds no connection", b.see("stream === null"))
+ehctl(0, "exec", "n2", "--", "/bin/true", uid=USER)
+ok("and is told nothing", b.js("$('moves').children.length") == before)
+hide(False)
+ok("but then what it has missed", b.see(f"$('moves').children.length === {before} + 1"), b.js("$('moves').textContent"))
+
 # ---- the agent ends, and comes back; the process ends
 
 c.end(0, signal.SIGKILL)
