@@ -21,8 +21,8 @@
 	(H2_JSON_MAX / 4 * 3) /* of an answer, which may not be longer than H2_JSON_MAX */
 
 /* At a time, for one node that asks or passes on; here, for one user. */
-#define SURVEY_NODE 16
-#define SURVEY_USER 4
+#define SURVEY_NODE 32
+#define SURVEY_USER 8
 
 struct survey {
 	struct agent *agent;

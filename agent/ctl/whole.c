@@ -38,9 +38,9 @@ static void whole_reply(struct ctl_conn *c, const char *name, json_t *list, bool
 		json_array_append_new(refused, copy);
 	}
 	if (nodes)
-		ctl_reply(c, json_pack("{s:i,s:O,s:b,s:o,s:O}", "version", 1, name, list, "more",
-				       (int)more, "silent", survey_silent(agent, nodes), "refused",
-				       refused));
+		ctl_reply(c, json_pack("{s:i,s:s,s:O,s:b,s:o,s:O}", "version", 1, "self",
+				       agent->code, name, list, "more", (int)more, "silent",
+				       survey_silent(agent, nodes), "refused", refused));
 	else
 		ctl_reply(c, ctl_error(name, why, false));
 	json_decref(refused);

@@ -78,8 +78,8 @@ ok("history", status == 200 and [t["id"] for t in said["tasks"]] == [ID] and "ro
 r = ehctl("exec", "n1", "--", "sh", "-c", "exit 4", uid=ONE)
 ok("a task that fails", r.returncode == 4 and until(lambda: len(one.get("/api/history?failed=1")[1]["tasks"]) == 1), one.get("/api/history?failed=1"))
 page = one.get("/api/history?limit=1")[1]
-ok("in pages", len(page["tasks"]) == 1 and page["more"] and [t["id"] for t in one.get(f"/api/history?limit=1&before={page['tasks'][0]['row']}")[1]["tasks"]]
-   == [ID], page)
+again = [t["id"] for t in one.get(f"/api/history?limit=2&before={page['tasks'][0]['at']}")[1]["tasks"]]
+ok("in pages, and those of the same moment once more", len(page["tasks"]) == 1 and page["more"] and again == [page["tasks"][0]["id"], ID], (page, again))
 
 # As `ehctl history` has them. Both tasks are over or run away; none is of a session.
 r = ehctl("run", "-n", "mine", "--", "true", uid=ONE)
@@ -178,7 +178,8 @@ ok("but metrics, by any name", wide.get("/metrics", at=1)[0] == 200 and wide.get
 # ---- the agent ends and comes back
 
 c.end(0, signal.SIGKILL)
-ok("no agent", until(lambda: one.get("/api/status")[0] == 503) and "cannot connect" in one.get("/api/tasks")[1]["error"]["why"], one.get("/api/tasks"))
+ok("no agent", until(lambda: [one.get(path)[0] for path in ("/api/status", "/api/tasks")] == [503, 503]) and "cannot connect" in one.get("/api/tasks")[1]["error"]["why"],
+   one.get("/api/tasks"))
 ok("events are kept", (saw := len(one.get("/api/events")[1]["events"])) == 500, saw)
 c.start(0)
 last = one.get("/api/events")[1]["last"]

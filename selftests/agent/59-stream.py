@@ -125,7 +125,10 @@ got = numbers(s.until(is_threshold))
 ok("and what comes, without a request", got == list(range(had[-1][0] + 1, got[-1] + 1)), got)
 task()
 tasks = [json.loads(text) for n, _, text in s.until(lambda x: x[2].startswith("{") and json.loads(x[2])["event"] == "finish") if n]
-ok("tasks, too", [e["event"] for e in tasks if "uid" in e] == ["place", "finish"] and tasks[0]["uid"] == USER, tasks)
+ok("tasks, too", [(e["event"], e["uid"]) for e in tasks if "uid" in e] == [("place", USER), ("finish", USER)], tasks)
+subprocess.run(c.words(1, "setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", EHCTL, "exec", "n0", "--", "true"), stdin=subprocess.DEVNULL, check=True, timeout=WAIT)
+others = [json.loads(text) for n, _, text in s.until(lambda x: '"finish"' in x[2] and '"true"' in x[2]) if n]
+ok("and of other nodes, each once", [(e["event"], e["self_host"], e["home_host"]) for e in others if e.get("command") == "true" and e["event"] == "place"] == [("place", "n1", "n1")], others)
 stranger = opened(key="")
 ok("none without the key", "topsecretword" not in str(seen := stranger.now()) and not [x for x in seen if "uid" in x[2]] and seen, seen)
 task()

@@ -110,7 +110,7 @@ b.js("$('failed').click()")
 ok("only what failed", b.see("$('history').tBodies[0].rows.length === 3"), b.js("$('history').textContent"))
 b.js("$('failed').click()")
 ehctl(0, "exec", "n2", "--", "/bin/true", uid=USER)
-ok("one that went well", b.see("/true→ n2exit 0/.test($('history').textContent)"), b.js("$('history').textContent"))
+ok("one that went well", b.see("/truen0 → n2exit 0/.test($('history').textContent)"), b.js("$('history').textContent"))
 ok("one in a session", ehctl(0, "run", "-n", "mine", "--", "/bin/true", uid=USER).returncode == 0
    and b.see("[...$('history').tBodies[0].rows].length === 10"), b.js("$('history').textContent"))
 
@@ -123,8 +123,8 @@ def filtered(**words):
 
 
 ROWS = "$('history').hidden ? [] : [...$('history').tBodies[0].rows].map(x => x.cells[2].textContent + ' ' + x.cells[3].textContent)"
-for words, wanted in (({"node": "n4"}, ["sh → n4"] * 5), ({"node": "n2", "program": "true"}, ["true → n2"]), ({"session": "mine"}, ["true n0"]), ({"program": "gcc"}, []), (
-        {"since": "1h", "node": "0.0.1"}, ["sh → n1"])):
+for words, wanted in (({"node": "n4"}, ["sh n0 → n4"] * 5), ({"node": "n2", "program": "true"}, ["true n0 → n2"]), ({"session": "mine"}, ["true n0"]), ({"program": "gcc"}, []), (
+        {"since": "1h", "node": "0.0.1"}, ["sh n0 → n1"])):
     filtered(**words)
     ok(f"history with {words}", b.see(f"JSON.stringify({ROWS}) === {json.dumps(json.dumps(wanted, ensure_ascii=False, separators=(',', ':')))}"), b.js(f"{ROWS}"))
     if words == {"session": "mine"}:

@@ -71,7 +71,7 @@ b.js("$('chart-close').click()")
 ok("closed", b.js(f"{BARS}.length === 0 && document.activeElement === $('plan-open')"))
 
 # All kinds of ends, as the history tells them; in pages.
-TASKS = [{"row": n, "id": f"0.0:{n}", "session": "many.1.0", "command": f"cc{n}", "home": "0.0", "home_host": "n0", "executor": f"0.{n % 3}", "executor_host": f"n{n % 3}",
+TASKS = [{"at": n, "id": f"0.0:{n}", "session": "many.1.0", "command": f"cc{n}", "home": "0.0", "home_host": "n0", "executor": f"0.{n % 3}", "executor_host": f"n{n % 3}",
           "started": f"2026-11-30T10:{n // 60:02}:{n % 60:02}.000Z", "ended": f"2026-11-30T10:{(n + 4) // 60:02}:{(n + 4) % 60:02}.000Z", "elapsed": 4.0,
           "state": "lost" if n == 7 else "ended", "exit": None if n == 7 else 2 if n == 5 else 0, "signal": None} for n in range(230)]
 TASKS[8].update(exit=None, signal=9)
@@ -80,7 +80,7 @@ TASKS[6]["command"] = "<img src=x onerror=window.hit=1>"
 b.js(f"""window.asked = []; window.real = ask; ask = async path => {{
     if (!path.startsWith('api/history?session=')) return real(path);
     asked.push(path);
-    const all = {json.dumps(TASKS)}.reverse(), before = Number(new URLSearchParams(path.split('?')[1]).get('before') || 1e9), list = all.filter(x => x.row < before);
+    const all = {json.dumps(TASKS)}.reverse(), before = Number(new URLSearchParams(path.split('?')[1]).get('before') || 1e9), list = all.filter(x => x.at <= before);
     return {{ tasks: list.slice(0, 200), more: list.length > 200 }};
 }}; Date.now = () => Date.parse('2026-11-30T10:04:00Z'); showSession('many.1.0')""")
 ok("many tasks, in pages", b.see(f"{BARS}.length === 230") and b.js("asked.map(x => /before=30$/.test(x))") == [False, True], b.js("[asked, $('chart').textContent]"))
@@ -132,7 +132,7 @@ b.js("ask = async () => { throw new Error('the disk is full') }; showSession('x'
 ok("no history", b.see("/No history: the disk is full/.test($('chart').textContent)"))
 b.js("ask = async () => ({ tasks: [], more: false }); showSession('x')")
 ok("no task", b.see("/no task in the history/.test($('chart').textContent)"))
-b.js(f"ask = async path => ({{ tasks: {json.dumps(TASKS[:1])}.concat({json.dumps(TASKS[:199])}), more: true }}); showSession('endless')")
+b.js(f"window.made = 0; ask = async path => ({{ tasks: Array.from({{ length: 200 }}, () => ({{ ...{json.dumps(TASKS[0])}, id: '0.0:' + ++made, at: 1e9 - made }})), more: true }}); showSession('endless')")
 ok("bounded", b.see(f"{BARS}.length === 2000 && /Only the last 2000/.test($('chart').textContent)"), b.js(f"{BARS}.length"))
 b.js("ask = real")
 

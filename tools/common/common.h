@@ -8,6 +8,7 @@
 #include "options.h"
 #include "parse.h"
 #include "progress.h"
+#include "recent.h"
 #include "table.h"
 #include "writer.h"
 

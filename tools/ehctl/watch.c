@@ -10,10 +10,6 @@
 #include "event.h"
 #include "whole.h"
 
-#define LOOK_S 1 /* between two looks at all nodes */
-#define LATE_S 2 /* what is told again: a look takes time, and nodes answer one after the other */
-#define MISSED_S 60 /* a node that has not answered for longer has lost what it would have told */
-
 struct arguments {
 	struct event_filter filter;
 	bool all, json;
@@ -76,88 +72,47 @@ close_fd:
 
 struct looks {
 	const struct arguments *arguments;
-	double begun, complete; /* the last one; the last one that all nodes answered */
-	json_t *now, *before; /* the events of the last two looks, which overlap */
+	struct recent recent;
 	size_t silent; /* nodes that did not answer the last one */
+	bool read; /* somebody reads what is told */
+	int *code;
 };
 
-/* Whether no look has told it yet. */
-static bool is_new(struct looks *l, const json_t *event)
+static bool tell_new(void *ctx, json_t *event)
 {
-	char key[160];
+	struct looks *l = ctx;
 
-	/* an agent that was started again counts from 1 */
-	snprintf(key, sizeof(key), "%s %s %s", text_of(event, "self"), integer_of(event, "number"),
-		 text_of(event, "time"));
-	json_object_set_new(l->now, key, json_true());
-	return !json_object_get(l->before, key);
-}
-
-static bool tell_new(struct looks *l, const json_t *events, int *code)
-{
-	bool read = true;
-	json_t *event;
-
-	json_decref(l->before);
-	l->before = l->now;
-	l->now = json_object();
-	/* the newest is the first */
-	for (size_t i = json_array_size(events); read && i--;) {
-		event = json_array_get(events, i);
-		if (!is_new(l, event))
-			continue;
-		json_object_del(event, "number");
-		json_object_del(event, "at");
-		read = tell(l->arguments, event, code);
-	}
-	return read;
+	l->read = tell(l->arguments, event, l->code);
+	return l->read;
 }
 
 /* Says which nodes are missing when that changes. */
-static void tell_missing(struct looks *l, json_t *reply)
+static void tell_missing(struct looks *l, const json_t *reply)
 {
 	const size_t silent = json_array_size(json_object_get(reply, "silent"));
 
 	if ((silent && silent != l->silent) || json_is_true(json_object_get(reply, "more")))
 		whole_print_missing(reply);
 	l->silent = silent;
-	if (!silent)
-		l->complete = l->begun;
-}
-
-/* False: over. */
-static bool look(struct looks *l, int *code)
-{
-	const double now = progress_seconds(CLOCK_BOOTTIME);
-	double since = now - l->complete + LATE_S;
-	json_t *reply;
-	bool read;
-
-	if (since > MISSED_S)
-		since = MISSED_S;
-	l->begun = now;
-	reply = client_ask(
-		json_pack("{s:s,s:I}", "command", "events", "since_ms", (json_int_t)(since * 1000)),
-		code);
-	if (!reply)
-		return false;
-	tell_missing(l, reply);
-	read = tell_new(l, json_object_get(reply, "events"), code);
-	json_decref(reply);
-	return read;
 }
 
 static int watch_all(const struct arguments *a)
 {
-	const double start = progress_seconds(CLOCK_BOOTTIME);
-	const struct timespec pause = { LOOK_S, 0 };
-	struct looks l = { a, start, start, json_object(), json_object(), 0 };
+	const struct timespec pause = { RECENT_EACH_S, 0 };
 	int code = EXIT_DONE;
+	struct looks l = { .arguments = a, .read = true, .code = &code };
+	json_t *reply = NULL;
 
-	while (look(&l, &code))
-		nanosleep(&pause, NULL);
-	json_decref(l.now);
-	json_decref(l.before);
+	if (!recent_begin(&l.recent))
+		return fail(EXIT_REFUSED, "out of memory");
+	while (l.read && (reply = client_ask(recent_question(&l.recent), &code))) {
+		tell_missing(&l, reply);
+		recent_take(&l.recent, reply, tell_new, &l);
+		json_decref(reply);
+		if (l.read)
+			nanosleep(&pause, NULL);
+	}
+	recent_end(&l.recent);
 	return code;
 }
 

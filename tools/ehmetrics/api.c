@@ -78,19 +78,22 @@ static bool api_has_key(struct http *http, struct evhttp_request *request)
 						    "X-Ehsched-Key"));
 }
 
-/* Takes over the question. It is asked for a caller with the key. */
+/* One with the key; NULL: it has been answered. */
+static struct api_visit *api_visit_of_tasks(struct http *http, struct evhttp_request *request)
+{
+	if (api_has_key(http, request))
+		return api_visit(http, request);
+	api_refuse(http, request, 403,
+		   "tasks are shown at the address that ehctl metrics has printed");
+	return NULL;
+}
+
+/* Takes over the question. */
 static void api_ask(struct http *http, struct evhttp_request *request, json_t *question)
 {
+	struct api_visit *v = api_visit_of_tasks(http, request);
 	const struct metrics *m = http_ctx(http);
-	struct api_visit *v;
 
-	if (!api_has_key(http, request)) {
-		json_decref(question);
-		api_refuse(http, request, 403,
-			   "tasks are shown at the address that ehctl metrics has printed");
-		return;
-	}
-	v = api_visit(http, request);
 	if (v)
 		ask_once(m->base, question, api_on_reply, v);
 	else
@@ -121,9 +124,9 @@ static long long api_number(const struct evkeyvalq *words, const char *name, lon
 	return *end || errno || n < 0 || n > most ? none : n;
 }
 
-static void api_on_status(void *ctx, const json_t *status, double seconds, const char *why)
+static void api_on_look(void *ctx, const json_t *answer, double seconds, const char *why)
 {
-	api_on_reply(ctx, status, why);
+	api_on_reply(ctx, answer, why);
 }
 
 void api_status(struct http *http, struct evhttp_request *request)
@@ -132,7 +135,7 @@ void api_status(struct http *http, struct evhttp_request *request)
 	struct api_visit *v = api_visit(http, request);
 
 	if (v)
-		look_at(m->look, api_on_status, v);
+		look_at(m->status, api_on_look, v);
 }
 
 void api_events(struct http *http, struct evhttp_request *request)
@@ -163,7 +166,11 @@ void api_events(struct http *http, struct evhttp_request *request)
 
 void api_tasks(struct http *http, struct evhttp_request *request)
 {
-	api_ask(http, request, json_pack("{s:s}", "command", "tasks"));
+	struct api_visit *v = api_visit_of_tasks(http, request);
+	const struct metrics *m = http_ctx(http);
+
+	if (v)
+		look_at(m->tasks, api_on_look, v);
 }
 
 /* ---- history ---- */
@@ -221,7 +228,7 @@ static const char *api_take_filters(const struct metrics *m, const struct evkeyv
 
 void api_history(struct http *http, struct evhttp_request *request)
 {
-	json_t *question = json_pack("{s:s}", "command", "history");
+	json_t *question = json_pack("{s:s,s:b}", "command", "history", "all", 1);
 	struct evkeyvalq words;
 	long long before;
 	const char *why;
@@ -230,9 +237,10 @@ void api_history(struct http *http, struct evhttp_request *request)
 	before = api_number(&words, "before", INT64_MAX, 0);
 	json_object_set_new(question, "limit",
 			    json_integer(api_number(&words, "limit", API_LIMIT, API_LIMIT)));
-	if (before)
-		json_object_set_new(question, "before", json_integer(before));
 	why = api_take_filters(http_ctx(http), &words, question);
+	/* `at` of the last one: rows of several homes have no number in common. Those of that moment come again. */
+	if (before && before < INT64_MAX)
+		json_object_set_new(question, "until", json_integer(before + 1));
 	evhttp_clear_headers(&words);
 	if (!why) {
 		api_ask(http, request, question);

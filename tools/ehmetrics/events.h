@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file events.h
- * The last events of the agent, as `ehctl watch` shows them to this user, numbered from 1. The agent
+ * The last events, as `ehctl watch` shows them to this user, numbered from 1: those of the agent of this
+ * node as they come, and, while somebody reads, those of other nodes, looked for each second. The agent
  * is asked again when it has gone.
  */
 #ifndef EHMETRICS_EVENTS_H
@@ -24,6 +25,8 @@ void events_free(struct events *events);
  *  `tasks` also what is about tasks. NULL: no memory. */
 json_t *events_since(const struct events *events, uint64_t after, bool tasks);
 
+/** One more reads them (1), or no more (-1). */
+void events_read(struct events *events, int more);
 uint64_t events_last(const struct events *events); /**< 0: there was none */
 /** The number before the first that is kept. */
 uint64_t events_before(const struct events *events);

@@ -18,7 +18,7 @@ struct look_waiter {
 struct look {
 	struct event_base *base;
 	struct look_waiter *waiters; /* for the answer that is on its way */
-	json_t *status;
+	json_t *question, *answer;
 	double asked, came, seconds;
 };
 
@@ -30,7 +30,7 @@ static double look_now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-static void look_on_status(void *ctx, const json_t *reply, const char *why)
+static void look_on_answer(void *ctx, const json_t *reply, const char *why)
 {
 	struct look *look = ctx;
 	struct look_waiter *w = look->waiters, *next;
@@ -38,8 +38,8 @@ static void look_on_status(void *ctx, const json_t *reply, const char *why)
 	look->waiters = NULL;
 	look->came = look_now();
 	look->seconds = look->came - look->asked;
-	json_decref(look->status);
-	look->status = json_incref((json_t *)reply);
+	json_decref(look->answer);
+	look->answer = json_incref((json_t *)reply);
 	for (; w; w = next) {
 		next = w->next;
 		w->done(w->ctx, reply, look->seconds, why);
@@ -52,8 +52,8 @@ void look_at(struct look *look, look_fn done, void *ctx)
 	const bool first = !look->waiters;
 	struct look_waiter *w;
 
-	if (first && look->status && look_now() - look->came < LOOK_FRESH) {
-		done(ctx, look->status, look->seconds, NULL);
+	if (first && look->answer && look_now() - look->came < LOOK_FRESH) {
+		done(ctx, look->answer, look->seconds, NULL);
 		return;
 	}
 	w = malloc(sizeof(*w));
@@ -66,16 +66,23 @@ void look_at(struct look *look, look_fn done, void *ctx)
 	if (!first)
 		return;
 	look->asked = look_now();
-	ask_once(look->base, json_pack("{s:s}", "command", "status"), look_on_status, look);
+	ask_once(look->base, json_incref(look->question), look_on_answer, look);
 }
 
-struct look *look_new(struct event_base *base)
+struct look *look_new(struct event_base *base, json_t *question)
 {
 	struct look *look = calloc(1, sizeof(*look));
 
-	if (look)
-		look->base = base;
+	if (!look || !question)
+		goto free_look;
+	look->base = base;
+	look->question = question;
 	return look;
+
+free_look:
+	json_decref(question);
+	free(look);
+	return NULL;
 }
 
 void look_free(struct look *look)
@@ -88,6 +95,7 @@ void look_free(struct look *look)
 		look->waiters = w->next;
 		free(w);
 	}
-	json_decref(look->status);
+	json_decref(look->question);
+	json_decref(look->answer);
 	free(look);
 }

@@ -83,7 +83,7 @@ static void metrics_answer(struct http *http, struct evhttp_request *request)
 		return;
 	}
 	*v = (struct visit){ m, request };
-	look_at(m->look, metrics_on_status, v);
+	look_at(m->status, metrics_on_status, v);
 }
 
 static const struct http_route routes[] = {
@@ -212,19 +212,23 @@ static int metrics_run(const struct arguments *a, bool json)
 	if (user)
 		snprintf(m.user, sizeof(m.user), "%s", user->pw_name);
 	m.base = event_base_new();
-	m.look = m.base ? look_new(m.base) : NULL;
-	if (!m.look) {
+	if (m.base) {
+		m.status = look_new(m.base, json_pack("{s:s}", "command", "status"));
+		m.tasks = look_new(m.base, json_pack("{s:s,s:b}", "command", "tasks", "all", 1));
+	}
+	if (!m.status || !m.tasks) {
 		fail(0, "out of memory");
 		goto free_base;
 	}
 	if (a->once) {
-		look_at(m.look, metrics_print, &m);
+		look_at(m.status, metrics_print, &m);
 		event_base_dispatch(m.base);
 	} else {
 		m.code = metrics_serve(&m, &a->listen, json);
 	}
 free_base:
-	look_free(m.look);
+	look_free(m.status);
+	look_free(m.tasks);
 	if (m.base)
 		event_base_free(m.base);
 	return m.code;

@@ -16,7 +16,7 @@ struct streams;
 
 struct metrics {
 	struct event_base *base;
-	struct look *look;
+	struct look *status, *tasks; /**< of all nodes */
 	struct http *http;
 	struct events *events; /**< NULL: other hosts may ask, who get no page */
 	struct streams *streams; /**< likewise */

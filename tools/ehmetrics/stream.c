@@ -16,7 +16,7 @@
 struct stream {
 	struct stream *next;
 	struct streams *of;
-	const struct events *events;
+	struct events *events;
 	struct evhttp_request *request;
 	uint64_t after;
 	bool tasks, busy, told; /* is being written to; has been told that it has all until now */
@@ -38,6 +38,7 @@ static void stream_forget(struct stream *s)
 		at = &(*at)->next;
 	*at = s->next;
 	s->of->open[s->tasks]--;
+	events_read(s->events, -1);
 	free(s);
 }
 
@@ -161,7 +162,7 @@ void streams_on_news(void *streams, const struct events *events)
 
 /* ---- begin ---- */
 
-const char *stream_open(struct streams *streams, const struct events *events,
+const char *stream_open(struct streams *streams, struct events *events,
 			struct evhttp_request *request, uint64_t after, bool tasks)
 {
 	struct stream *s;
@@ -182,6 +183,7 @@ const char *stream_open(struct streams *streams, const struct events *events,
 			      .tasks = tasks };
 	streams->first = s;
 	streams->open[tasks]++;
+	events_read(events, 1);
 	http_start(request, "text/event-stream");
 	evhttp_connection_set_closecb(evhttp_request_get_connection(request), stream_on_closed, s);
 	stream_fill(s);

@@ -20,7 +20,7 @@ struct streams *streams_new(struct event_base *base); /**< NULL: no memory */
 void streams_free(struct streams *streams);
 /** Begins one, with the events that have a number above `after`, and with `tasks` also those about
  *  tasks. NULL, or why there is none: the request is to be answered. */
-const char *stream_open(struct streams *streams, const struct events *events,
+const char *stream_open(struct streams *streams, struct events *events,
 			struct evhttp_request *request, uint64_t after, bool tasks);
 /** For events_new(). When the agent is not heard any more all end. */
 void streams_on_news(void *streams, const struct events *events);

@@ -7,7 +7,7 @@ let after = 0, first = true;
 const moves = new Map();
 function ended(e) {
 	if (e.lost) return "lost";
-	return e.status & 0x7f ? `killed by signal ${e.status & 0x7f}` : `exit ${e.status >> 8 & 0xff}`;
+	return typeof e.signal === "number" ? `killed by signal ${e.signal}` : `exit ${e.exit}`;
 }
 function keep(list, item, none) {
 	list.prepend(item);
@@ -34,15 +34,25 @@ $("stayed").addEventListener("change", () => {
 		item.hidden = item.dataset.away === "0" && !$("stayed").checked;
 	$("no-moves").hidden = [...$("moves").children].some(x => !x.hidden);
 });
+// Events of other nodes say whose they are.
+function teller(e) {
+	return e.self ? host(e, "self") : "this node";
+}
 const TEXT = {
 	state: e => [SIGN[e.state] || "", ` ${host(e, "node")} is ${e.state}, load ${number(e.load)}`],
 	threshold: e => ["", `threshold of ${host(e, "node")} is ${number(e.threshold)} ± ${number(e.threshold_length)}`],
 	peer: e => [e.agent === "up" ? "●" : "✕", ` ${host(e, "node")} is ${e.agent}`],
-	controller: e => ["", e.levels ? `this node leads ${e.levels} level${e.levels === 1 ? "" : "s"}, under ${host(e, "node")}` : `this node reports to ${host(e, "node")}`],
+	controller: e => ["", e.levels ? `${teller(e)} leads ${some(e.levels, "level")}${e.parent ? `, under ${host(e, "parent")}` : ""}` : `${teller(e)} reports to ${host(e, "parent")}`],
 	join: e => ["", `${e.host} joined as ${e.node}`],
 	leave: e => ["", `${e.host} left`],
 	certificate: e => ["", `${e.host} got a certificate`],
 	revoked: e => ["✕", ` ${e.host} was revoked`],
+	drain: e => ["‖", ` ${host(e, "node")} ${e.draining ? "drains" : "takes tasks again"}${e.reason ? `: ${e.reason}` : ""}${e.by ? ` (${e.by})` : ""}`],
+	start: e => ["●", ` the agent of ${host(e, "node")} has started`],
+	stop: e => ["✕", ` the agent of ${host(e, "node")} ends`],
+	reload: e => e.refused ? ["✕", ` ${teller(e)} refused its configuration: ${e.refused}`] : ["", `${teller(e)} has a new configuration`],
+	launcher: e => e.runs ? ["●", ` ${teller(e)} has its launcher again`] : ["✕", ` ${teller(e)} has lost its launcher`],
+	module: e => e.loaded ? ["●", ` ${teller(e)} has the module`] : ["✕", ` ${teller(e)} is without the module`],
 	lost: e => ["", `${e.count} events were not kept for this page`],
 };
 function showEvent(e) {

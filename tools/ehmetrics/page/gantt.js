@@ -194,9 +194,11 @@ async function showSession(session) {
 	let list = [], reply = { more: true };
 	try {
 		while (reply.more && list.length < SESSION) {
-			reply = await ask(`api/history?session=${encodeURIComponent(session)}&limit=${PAGE}${list.length ? `&before=${list[list.length - 1].row}` : ""}`);
-			list = list.concat(reply.tasks);
-			if (!reply.tasks.length)
+			reply = await ask(`api/history?session=${encodeURIComponent(session)}&limit=${PAGE}${list.length ? `&before=${list[list.length - 1].at}` : ""}`);
+			// those of the moment at which the page before has ended come again
+			const known = new Set(list.map(t => t.id)), more = reply.tasks.filter(t => !known.has(t.id));
+			list = list.concat(more);
+			if (!more.length)
 				break;
 		}
 	} catch (e) {

@@ -22,16 +22,25 @@ function sessionButton(session) {
 	button.addEventListener("click", () => showSession(session));
 	return button;
 }
+// What is missing in a list of all nodes.
+function missing(reply) {
+	const names = [...(reply.silent || []), ...(reply.refused || [])].map(x => host(x, "node"));
+	return names.length ? `without ${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}` : "";
+}
+// "n0 → n4", or where it is if that is its home.
+function way(t) {
+	return t.home === t.executor ? host(t, "home") : `${host(t, "home")} → ${host(t, "executor")}`;
+}
 async function showTasks() {
 	if (!allowed)
 		return;
 	try {
-		const list = (await ask("api/tasks")).tasks;
+		const reply = await ask("api/tasks"), list = reply.tasks;
 		$("tasks").tBodies[0].replaceChildren(...list.slice(0, LIST).map(t => make("tr", {}, make("td", { class: "cmd", title: t.command }, t.command), make("td", {}, host(t, "home")),
 			make("td", {}, `${t.home === t.executor ? "" : "→ "}${host(t, "executor")}`), make("td", {}, t.state), make("td", { class: "n" }, span(t.elapsed)), whyButton(t.id))));
 		$("tasks").hidden = !list.length;
 		$("no-tasks").hidden = list.length > 0;
-		say($("count"), list.length > LIST ? `${LIST} of ${list.length}` : list.length || "");
+		say($("count"), [list.length > LIST ? `${LIST} of ${list.length}` : list.length || "", missing(reply)].filter(Boolean).join(", "));
 	} catch (e) {
 		refused(e);
 	}
@@ -44,8 +53,8 @@ function historyEnd(t) {
 }
 function historyRow(t) {
 	const cpu = typeof t.cpu_user === "number" ? (t.cpu_user + (t.cpu_system || 0)).toFixed(2) : "–";
-	return make("tr", { "data-id": t.id }, make("td", {}, make("time", {}, day(t.started))), make("td", { class: "user", hidden: "" }, t.uid), make("td", { class: "cmd", title: `${t.program || t.command} ${t.arguments || ""}` }, t.command),
-		make("td", {}, `${t.home === t.executor ? "" : "→ "}${host(t, "executor")}`), historyEnd(t), make("td", { class: "n" }, number(t.elapsed)), make("td", { class: "n x" }, cpu),
+	return make("tr", { "data-id": t.id }, make("td", {}, make("time", {}, day(t.started))), make("td", { class: "user", hidden: "" }, t.user || t.uid), make("td", { class: "cmd", title: `${t.program || t.command} ${t.arguments || ""}` }, t.command),
+		make("td", {}, way(t)), historyEnd(t), make("td", { class: "n" }, number(t.elapsed)), make("td", { class: "n x" }, cpu),
 		make("td", { class: "x" }, t.reason || "–"), make("td", {}, t.session ? sessionButton(t.session) : "–"), whyButton(t.id));
 }
 // What is asked for, as `ehctl history` has it.
@@ -71,15 +80,18 @@ async function showHistory(more = false) {
 		return;
 	try {
 		const words = filters(), any = words.size > 0, body = $("history").tBodies[0];
-		const reply = await ask(`api/history?limit=25&${words}${more ? `&before=${oldest}` : ""}`), list = reply.tasks.map(historyRow);
+		const reply = await ask(`api/history?limit=25&${words}${more ? `&before=${oldest}` : ""}`);
 		// an answer to what was asked before
 		if (String(words) !== String(filters()))
 			return;
+		// those of the moment at which the page before has ended come again
+		const known = new Set(more ? [...body.rows].map(x => x.dataset.id) : []), list = reply.tasks.filter(t => !known.has(t.id)).map(historyRow);
 		if (more) body.append(...list); else body.replaceChildren(...list);
 		pages = more ? pages + 1 : 1;
 		if (reply.tasks.length)
-			oldest = reply.tasks[reply.tasks.length - 1].row;
-		$("older").hidden = !reply.more;
+			oldest = reply.tasks[reply.tasks.length - 1].at;
+		$("older").hidden = !reply.more || (more && !list.length);
+		say($("without"), missing(reply));
 		$("history").hidden = !body.children.length;
 		$("no-history").hidden = body.children.length > 0;
 		say($("no-history"), any ? "No task is so." : "No task has run yet.");

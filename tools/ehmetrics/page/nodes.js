@@ -112,8 +112,8 @@ let arcs = [];
 const order = (a, b) => a.code.localeCompare(b.code, "en", { numeric: true });
 function draw() {
 	const nodes = [...status.nodes].sort(order), n = nodes.length;
-	if (n > DRAWN) {
-		$("map").replaceChildren(make("p", { class: "note" }, `${n} nodes are too many to be drawn; the list below has them.`));
+	if (!n || n > DRAWN) {
+		$("map").replaceChildren(make("p", { class: "note" }, n ? `${n} nodes are too many to be drawn; the list below has them.` : "No node is known."));
 		return;
 	}
 	const depth = Math.max(...nodes.map(x => x.code.split(".").length)) - 1, room = $("map").clientWidth || 900;
