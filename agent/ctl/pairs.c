@@ -73,7 +73,10 @@ static const json_t *pairs_facts(const json_t *answer, const char *node)
 	size_t i;
 
 	json_array_foreach(json_object_get(answer, "pairs"), i, facts)
-		if (!strcmp(json_string_value(json_object_get(facts, "node")) ?: "", node))
+		if (!strcmp(json_string_value(json_object_get(facts, "node")) ?: "", node) &&
+		    /* else it says nothing of a connection */
+		    (json_is_integer(json_object_get(facts, "protocol")) ||
+		     json_object_get(facts, "failed")))
 			return facts;
 	return NULL;
 }

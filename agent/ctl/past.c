@@ -14,6 +14,11 @@
 #include "home/history.h"
 #include "net/peer.h"
 
+/* Others wait for a disk, too. */
+#define PAST_AT_A_TIME 4
+#define PAST_PAGE 200 /* as helpers/ehhist/query.h has them */
+#define PAST_GROUPS 1000
+
 /* ---- history ---- */
 
 static const struct {
@@ -154,7 +159,7 @@ static bool past_owner(const struct viewer *viewer, const json_t *question, json
 	if (owner && (number < 0 || number >= (uid_t)-1))
 		return false;
 	if (owner && !viewer->from->self &&
-	    !admit_user(viewer->agent, (uid_t)number, name, &uid, &no))
+	    !admit_user_of(viewer->by, (uid_t)number, name, &uid, &no))
 		return false;
 	if (!viewer->all && (!viewer->known || (owner && uid != viewer->uid)))
 		return false;
@@ -207,5 +212,9 @@ free_ask:
 	free(s);
 }
 
-const struct survey_kind past_kind = { "history", past_survey, 200 };
-const struct survey_kind past_groups_kind = { "groups", past_survey, 2000 };
+const struct survey_kind past_kind = { "history", past_survey, 200,
+				       PAST_PAGE, SURVEY_TIME, PAST_AT_A_TIME };
+const struct survey_kind past_groups_kind = { "groups",	   past_survey, 2000,
+					      PAST_GROUPS, SURVEY_SUM,	PAST_AT_A_TIME };
+const struct survey_kind past_hours_kind = { "hours",	  past_survey, 2000,
+					     PAST_GROUPS, SURVEY_TIME, PAST_AT_A_TIME };

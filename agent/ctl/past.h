@@ -17,6 +17,6 @@ bool past_check(struct ctl_conn *c, const json_t *request, json_t *ask);
  * Tells the same to a viewer of this or another node, as survey.h wishes. The question has the members of `history`, but for the user: `owner` and `owner_name`, as they are at
  * the viewer's node.
  */
-extern const struct survey_kind past_kind, past_groups_kind;
+extern const struct survey_kind past_kind, past_groups_kind, past_hours_kind;
 
 #endif

@@ -9,9 +9,9 @@
 #include "ctl/watchers.h"
 #include "ctl/why.h"
 
-static const struct survey_kind *const questions_kinds[] = { &tasks_kind, &past_kind,
-							     &past_groups_kind, &watchers_kind,
-							     &why_kind };
+static const struct survey_kind *const questions_kinds[] = { &tasks_kind,	&past_kind,
+							     &past_groups_kind, &past_hours_kind,
+							     &watchers_kind,	&why_kind };
 
 void questions_on_request(struct agent *agent, struct peer *from, const json_t *body,
 			  struct server_answer *answer)

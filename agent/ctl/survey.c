@@ -2,35 +2,39 @@
 #include "ctl/survey.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
 #include "base/agent.h"
 #include "cluster/hierarchy.h"
+#include "ctl/survey_answer.h"
 #include "eh/eh.h"
 #include "eh/member.h"
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/peers.h"
 #include "net/server.h"
+#include "wire/clean.h"
 
 #define SURVEY_MS 2000 /* for each level: a history waits for its disk */
-#define SURVEY_BYTES \
-	(H2_JSON_MAX / 4 * 3) /* of an answer, which may not be longer than H2_JSON_MAX */
+#define SURVEY_QUESTION 16384 /* bytes */
 
-/* At a time, for one node that asks or passes on; here, for one user. */
-#define SURVEY_NODE 32
-#define SURVEY_USER 8
+/* Questions at a time. A controller passes on those of many nodes. */
+#define SURVEY_USER 8 /* of one user of this node */
+#define SURVEY_NODE 16 /* of one other node, from one that passes them on */
+#define SURVEY_ASKER 32 /* that one node passes on */
+#define SURVEY_CONTROLLER 256
 
 struct survey {
 	struct agent *agent;
-	const struct peer *by; /* it has asked, or passed on */
+	const struct survey_kind *kind;
+	const struct peer *by, *from; /* it has asked, or passed on; the viewer's */
 	uid_t uid; /* if that is this node, for whom */
 	LIST_ENTRY(survey) link;
 	unsigned int waits; /* answers to come, and one for the caller */
 	size_t most; /* items in all, the newest ones */
+	json_int_t newest; /* `at` of an item at most */
 	json_t *nodes;
 	survey_done_fn done;
 	void *ctx;
@@ -50,111 +54,42 @@ static size_t survey_most(const struct survey_kind *kind, const json_t *question
 	return limit > 0 && (size_t)limit < kind->most ? (size_t)limit : kind->most;
 }
 
-/* ---- an answer is not too long ---- */
-
-struct survey_item {
-	json_int_t at;
-	size_t bytes;
-};
-
-static json_int_t survey_at(const json_t *item)
-{
-	return json_integer_value(json_object_get(item, "at"));
-}
-
-static int survey_compare(const void *a, const void *b)
-{
-	const struct survey_item *x = a, *y = b;
-
-	return x->at < y->at ? 1 : x->at > y->at ? -1 : 0;
-}
-
-static size_t survey_count(const json_t *nodes)
-{
-	size_t i, n = 0;
-	json_t *one;
-
-	json_array_foreach((json_t *)nodes, i, one)
-		n += json_array_size(json_object_get(one, "items"));
-	return n;
-}
-
-/* Whether the items of all are too many; if so, *after is the time of the first one that is. */
-static bool survey_is_long(const json_t *nodes, size_t most, json_int_t *after)
-{
-	const size_t count = survey_count(nodes);
-	struct survey_item *items = malloc((count + 1) * sizeof(*items));
-	size_t i, k, n = 0, bytes = 0;
-	json_t *one, *item;
-
-	/* Of nothing, there is not too much. */
-	*after = INT64_MAX;
-	if (!items)
-		return true;
-	json_array_foreach((json_t *)nodes, i, one)
-		json_array_foreach(json_object_get(one, "items"), k, item)
-			items[n++] =
-				(struct survey_item){ survey_at(item),
-						      json_dumpb(item, NULL, 0, JSON_COMPACT) + 1 };
-	qsort(items, n, sizeof(*items), survey_compare);
-	for (i = 0; i < n && i < most && bytes + items[i].bytes <= SURVEY_BYTES; i++)
-		bytes += items[i].bytes;
-	if (i < n)
-		*after = items[i].at;
-	free(items);
-	return i < n;
-}
-
-/* Leaves out the items of this time and before. `rest` says of when the last one of them is. */
-static void survey_shorten(json_t *node, json_int_t after)
-{
-	json_t *items = json_object_get(node, "items"), *kept = json_array(), *item;
-	const json_t *rest = json_object_get(node, "rest");
-	json_int_t last = rest ? json_integer_value(rest) : INT64_MIN;
-	size_t i;
-
-	json_array_foreach(items, i, item)
-		if (survey_at(item) > after)
-			json_array_append(kept, item);
-		else if (survey_at(item) > last)
-			last = survey_at(item);
-	if (json_array_size(kept) < json_array_size(items))
-		json_object_set_new(node, "rest", json_integer(last));
-	json_object_set_new(node, "items", kept);
-}
-
-static void survey_cut(const json_t *nodes, size_t most)
-{
-	json_int_t after;
-	json_t *one;
-	size_t i;
-
-	if (!survey_is_long(nodes, most, &after))
-		return;
-	json_array_foreach((json_t *)nodes, i, one)
-		if (json_object_get(one, "items"))
-			survey_shorten(one, after);
-}
-
 /* ---- one survey ---- */
 
-static bool survey_is_one_too_many(const struct agent *agent, const struct peer *by, uid_t uid)
+static unsigned int survey_passed_on(struct agent *agent, const struct peer *by)
 {
-	const struct survey *s;
-	unsigned int n = 0;
+	return by == hierarchy_top(agent) || by == hierarchy_controller(agent) ? SURVEY_CONTROLLER
+									       : SURVEY_ASKER;
+}
 
-	LIST_FOREACH(s, &agent->surveys, link)
-		n += s->by == by && (!by->self || s->uid == uid);
-	return n >= (by->self ? SURVEY_USER : SURVEY_NODE);
+static bool survey_is_one_too_many(struct agent *agent, const struct peer *by,
+				   const struct viewer *viewer, const struct survey_kind *kind)
+{
+	unsigned int all = 0, same = 0;
+	const struct survey *s;
+
+	LIST_FOREACH(s, &agent->surveys, link) {
+		if (s->by != by)
+			continue;
+		all++;
+		same += by->self ? s->uid == viewer->uid
+				 : s->from == viewer->from && s->kind == kind;
+	}
+	if (by->self)
+		return same >= SURVEY_USER;
+	return same >= (kind->slow ? kind->slow : SURVEY_NODE) ||
+	       all >= survey_passed_on(agent, by);
 }
 
 /* NULL: `done` has been told why. It ends when survey_release() was called this often. */
-static struct survey *survey_new(struct agent *agent, const struct peer *by, uid_t uid,
-				 unsigned int waits, size_t most, survey_done_fn done, void *ctx)
+static struct survey *survey_new(struct agent *agent, const struct peer *by,
+				 const struct viewer *viewer, const struct survey_kind *kind,
+				 unsigned int waits, const json_t *question, survey_done_fn done,
+				 void *ctx)
 {
 	struct survey *s;
 
-	if (survey_is_one_too_many(agent, by, uid)) {
+	if (survey_is_one_too_many(agent, by, viewer, kind)) {
 		done(ctx, NULL, "too many such questions are under way: try again");
 		return NULL;
 	}
@@ -164,10 +99,13 @@ static struct survey *survey_new(struct agent *agent, const struct peer *by, uid
 		return NULL;
 	}
 	*s = (struct survey){ .agent = agent,
+			      .kind = kind,
 			      .by = by,
-			      .uid = uid,
+			      .from = viewer->from,
+			      .uid = viewer->uid,
 			      .waits = waits,
-			      .most = most,
+			      .most = survey_most(kind, question),
+			      .newest = survey_answer_newest(kind->order, question),
 			      .nodes = json_array(),
 			      .done = done,
 			      .ctx = ctx };
@@ -180,25 +118,40 @@ static void survey_release(struct survey *s)
 	if (--s->waits)
 		return;
 	LIST_REMOVE(s, link);
-	survey_cut(s->nodes, s->most);
+	survey_answer_cut(s->nodes, s->most, s->kind->order != SURVEY_TIME);
 	s->done(s->ctx, s->nodes, NULL);
 	free(s);
+}
+
+static void survey_add_refused(struct survey *s, const char *code, const char *why)
+{
+	char text[VIEWER_WHY];
+
+	clean_text(text, sizeof(text), why);
+	json_array_append_new(s->nodes, json_pack("{s:s,s:s}", "node", code, "refused", text));
 }
 
 static void survey_on_own(void *ctx, json_t *items, bool more, const char *why)
 {
 	struct survey *s = ctx;
-	json_t *node = json_pack("{s:s}", "node", s->agent->code);
 	const json_t *last = json_array_get(items, json_array_size(items) - 1);
+	json_t *node;
 
-	if (!items)
-		json_object_set_new(node, "refused", json_string(why ?: "out of memory"));
-	else
-		json_object_set_new(node, "items", items);
-	if (last && more)
-		json_object_set_new(node, "rest", json_integer(survey_at(last)));
-	json_array_append_new(s->nodes, node);
+	if (items) {
+		node = json_pack("{s:s,s:o}", "node", s->agent->code, "items", items);
+		if (last && more)
+			json_object_set(node, "rest", json_object_get(last, "at"));
+		json_array_append_new(s->nodes, node);
+	} else {
+		survey_add_refused(s, s->agent->code, why ?: "out of memory");
+	}
 	survey_release(s);
+}
+
+/* As many items a node tells of itself before it says that there are more. */
+static size_t survey_each(const struct survey *s)
+{
+	return s->most < s->kind->each ? s->most : s->kind->each;
 }
 
 /* Each node once, and only those that the asked one speaks for. */
@@ -206,7 +159,7 @@ static void survey_take(struct survey *s, const struct survey_call *call, const 
 {
 	const struct eh_topology *t = &s->agent->config->topology;
 	const uint32_t group = call->to->code.index >> (t->n * call->below);
-	json_t *seen = json_object(), *one;
+	json_t *seen = json_object(), *nodes = json_array(), *one;
 	size_t i;
 
 	json_array_foreach((json_t *)said, i, one) {
@@ -217,18 +170,30 @@ static void survey_take(struct survey *s, const struct survey_call *call, const 
 		    json_object_get(seen, p->text))
 			continue;
 		json_object_set_new(seen, p->text, json_true());
-		json_array_append(s->nodes, one);
+		one = survey_answer_read(one, p->text, s->newest, s->kind->most);
+		/* what it does not tell is not below what it tells */
+		if (!call->below && survey_answer_holds_back(one, survey_each(s)))
+			json_object_set_new(one, "items", json_array());
+		json_array_append_new(nodes, one);
 	}
+	survey_answer_check_rest(nodes);
+	json_array_extend(s->nodes, nodes);
+	json_decref(nodes);
 	json_decref(seen);
 }
 
 static void survey_on_reply(void *ctx, int status, const json_t *reply)
 {
+	const char *error = json_string_value(json_object_get(reply, "error"));
 	struct survey_call *call = ctx;
 	struct survey *s = call->of;
 
 	if (status == 200)
 		survey_take(s, call, json_object_get(reply, "nodes"));
+	else if (status == 404)
+		survey_add_refused(s, call->to->text, "its agent is of an earlier version");
+	else if (status)
+		survey_add_refused(s, call->to->text, error ?: "its agent refused");
 	free(call);
 	survey_release(s);
 }
@@ -287,8 +252,7 @@ void survey_all(struct agent *agent, const struct viewer *viewer, const struct s
 {
 	const unsigned int levels = agent->config->topology.l;
 	struct peer *top = hierarchy_top(agent);
-	struct survey *s = survey_new(agent, viewer->from, viewer->uid, 2,
-				      survey_most(kind, question), done, ctx);
+	struct survey *s = survey_new(agent, viewer->from, viewer, kind, 2, question, done, ctx);
 
 	if (!s)
 		goto free_question;
@@ -307,8 +271,7 @@ free_question:
 void survey_node(struct agent *agent, struct peer *node, const struct viewer *viewer,
 		 const struct survey_kind *kind, json_t *question, survey_done_fn done, void *ctx)
 {
-	struct survey *s = survey_new(agent, viewer->from, viewer->uid, 1,
-				      survey_most(kind, question), done, ctx);
+	struct survey *s = survey_new(agent, viewer->from, viewer, kind, 1, question, done, ctx);
 
 	if (s) {
 		viewer_describe(viewer, question);
@@ -353,13 +316,15 @@ void survey_answer(struct agent *agent, struct peer *from, const struct survey_k
 	char why[VIEWER_WHY];
 	struct viewer viewer;
 	struct survey *s;
-	int err = kind ? viewer_remote(&viewer, agent, from, question, why) : -EINVAL;
+	int err = kind && json_dumpb(question, NULL, 0, JSON_COMPACT) <= SURVEY_QUESTION
+			  ? viewer_remote(&viewer, agent, from, question, why)
+			  : -EINVAL;
 
 	if (err == -EINVAL) {
 		server_answer(answer, 400, server_answer_error("not a question of this version"));
 		return;
 	}
-	s = survey_new(agent, from, 0, 2, survey_most(kind, question), survey_on_done, answer);
+	s = survey_new(agent, from, &viewer, kind, 2, question, survey_on_done, answer);
 	if (!s)
 		return;
 	survey_below(s, below > 0 ? (unsigned int)below : 0, question);

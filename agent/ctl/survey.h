@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "ctl/survey_answer.h"
 #include "ctl/viewer.h"
 
 struct agent;
@@ -23,6 +24,9 @@ struct survey_kind {
 	void (*own)(struct agent *agent, const struct viewer *viewer, const json_t *question,
 		    viewer_told_fn told, void *ctx);
 	size_t most; /**< items of all nodes together; a question may have a lower `limit` */
+	size_t each; /**< of one node, if it could tell more; 0: that is not known */
+	enum survey_order order;
+	unsigned int slow; /**< as many at a time for one other node; 0: as many as for any kind */
 };
 
 /**

@@ -183,7 +183,7 @@ static void tasks_survey(struct agent *agent, const struct viewer *viewer, const
 	told(ctx, tasks, false, NULL);
 }
 
-const struct survey_kind tasks_kind = { "tasks", tasks_survey, 1000 };
+const struct survey_kind tasks_kind = { "tasks", tasks_survey, 1000, 1000, SURVEY_AGO, 0 };
 
 unsigned int tasks_users(struct agent *agent, uid_t *uids, unsigned int most)
 {

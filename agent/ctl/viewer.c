@@ -17,6 +17,7 @@ void viewer_local(struct viewer *v, const struct ctl_conn *c)
 {
 	*v = (struct viewer){ .agent = ctl_agent(c),
 			      .from = peers_self(ctl_agent(c)),
+			      .by = peers_self(ctl_agent(c)),
 			      .all = ctl_is_operator(c),
 			      .known = true,
 			      .uid = ctl_uid(c) };
@@ -42,7 +43,7 @@ static bool viewer_is_told(const struct agent *agent, const struct peer *node, c
 	return false;
 }
 
-int viewer_remote(struct viewer *v, const struct agent *agent, const struct peer *by,
+int viewer_remote(struct viewer *v, const struct agent *agent, struct peer *by,
 		  const json_t *question, char why[VIEWER_WHY])
 {
 	const char *from = json_string_value(json_object_get(question, "from"));
@@ -58,8 +59,13 @@ int viewer_remote(struct viewer *v, const struct agent *agent, const struct peer
 		return -EPERM;
 	v->all = json_is_true(json_object_get(question, "all"));
 	v->all_past = json_is_true(json_object_get(question, "all_past"));
-	v->known = admit_user(agent, (uid_t)uid, user, &v->uid, &no);
-	return 0;
+	v->by = by;
+	v->known = admit_user_of(by, (uid_t)uid, user, &v->uid, &no);
+	/* for want of time is not for want of a right */
+	if (v->known || v->all || no.reason != EHS_REASON_REFUSED)
+		return 0;
+	snprintf(why, VIEWER_WHY, "%.*s", VIEWER_WHY - 1, no.text);
+	return -EPERM;
 }
 
 struct viewer viewer_of_past(const struct viewer *v)

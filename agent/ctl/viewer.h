@@ -20,6 +20,7 @@ struct peer;
 struct viewer {
 	const struct agent *agent;
 	const struct peer *from; /**< the viewer's node */
+	struct peer *by; /**< the node that has passed the question on; of this node: itself */
 	bool all; /**< of all users, as an operator */
 	bool all_past; /**< of all users, what has ended */
 	bool known; /**< the user exists here; of another node perhaps not */
@@ -36,7 +37,7 @@ void viewer_describe(const struct viewer *v, json_t *question);
  * The viewer of a question of another node; `by` has passed it on. 0; -EINVAL: it names none;
  * -EPERM: a node on the way may have no guests here, so it is told nothing; why[] says that.
  */
-int viewer_remote(struct viewer *v, const struct agent *agent, const struct peer *by,
+int viewer_remote(struct viewer *v, const struct agent *agent, struct peer *by,
 		  const json_t *question, char why[VIEWER_WHY]);
 
 /** The viewer of what has ended. */

@@ -78,7 +78,7 @@ static void watchers_survey(struct agent *agent, const struct viewer *viewer,
 	told(ctx, events, w->count - n == WATCHERS_KEPT, NULL);
 }
 
-const struct survey_kind watchers_kind = { "events", watchers_survey, 1000 };
+const struct survey_kind watchers_kind = { "events", watchers_survey, 1000, 0, SURVEY_AGO, 0 };
 
 int watchers_init(struct agent *agent)
 {

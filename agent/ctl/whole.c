@@ -9,6 +9,7 @@
 #include "base/agent.h"
 #include "base/config.h"
 #include "base/user.h"
+#include "cluster/report.h"
 #include "ctl/past.h"
 #include "ctl/socket.h"
 #include "ctl/survey.h"
@@ -73,7 +74,8 @@ static void whole_add_tasks(json_t *by_id, const json_t *node, bool home, bool *
 	size_t i;
 
 	json_array_foreach(json_object_get(node, "items"), i, task)
-		if (!strcmp(whole_text(task, home ? "home" : "executor"), code) &&
+		if (report_id_is_of(whole_text(task, "id"), whole_text(task, "home")) &&
+		    !strcmp(whole_text(task, home ? "home" : "executor"), code) &&
 		    (home || strcmp(whole_text(task, "home"), code)))
 			whole_add_task(by_id, task, home);
 	*more |= json_object_get(node, "rest") != NULL;
@@ -112,7 +114,7 @@ void whole_tasks(struct ctl_conn *c)
 
 struct whole_item {
 	json_t *item;
-	json_int_t at;
+	json_int_t at, row; /* row: of its home's file, in which it stands behind earlier ones */
 };
 
 static int whole_compare(const void *a, const void *b)
@@ -121,15 +123,17 @@ static int whole_compare(const void *a, const void *b)
 
 	if (x->at != y->at)
 		return x->at < y->at ? 1 : -1;
-	/* the order is the same whoever answers first */
-	return strcmp(whole_text(x->item, "id"), whole_text(y->item, "id"));
+	if (x->row != y->row)
+		return x->row < y->row ? 1 : -1;
+	/* else the order would be that in which nodes answered */
+	return strcmp(whole_text(y->item, "id"), whole_text(x->item, "id"));
 }
 
 /*
- * Merges the lists. Where a node does not tell all it knows, nothing of before that is taken: something
- * would be missing in between.
+ * Merges the lists. With `whole`, where a node does not tell all it knows, nothing of before that is
+ * taken: something would be missing in between.
  */
-static json_t *whole_merge(const json_t *nodes, bool *more)
+static json_t *whole_merge(const json_t *nodes, bool whole, bool *more)
 {
 	json_t *list = json_array(), *node, *item;
 	json_int_t least = INT64_MIN;
@@ -142,7 +146,7 @@ static json_t *whole_merge(const json_t *nodes, bool *more)
 
 		n += json_array_size(json_object_get(node, "items"));
 		*more |= rest != NULL;
-		if (rest && json_integer_value(rest) > least)
+		if (whole && rest && json_integer_value(rest) > least)
 			least = json_integer_value(rest);
 	}
 	items = malloc((n + 1) * sizeof(*items));
@@ -154,7 +158,9 @@ static json_t *whole_merge(const json_t *nodes, bool *more)
 			const json_int_t at = json_integer_value(json_object_get(item, "at"));
 
 			if (json_is_object(item) && at >= least)
-				items[n++] = (struct whole_item){ item, at };
+				items[n++] = (struct whole_item){
+					item, at, json_integer_value(json_object_get(item, "row"))
+				};
 		}
 	qsort(items, n, sizeof(*items), whole_compare);
 	for (i = 0; i < n; i++)
@@ -164,10 +170,24 @@ out:
 	return list;
 }
 
+/* Two homes may say that they have a task of the same ID. */
+static void whole_add_tellers(const json_t *nodes)
+{
+	json_t *node, *task;
+	size_t i, k;
+
+	json_array_foreach((json_t *)nodes, i, node)
+		json_array_foreach(json_object_get(node, "items"), k, task)
+			json_object_set(task, "teller", json_object_get(node, "node"));
+}
+
 static void whole_on_history(void *ctx, json_t *nodes, const char *why)
 {
 	bool more;
-	json_t *tasks = whole_merge(nodes, &more);
+	json_t *tasks;
+
+	whole_add_tellers(nodes);
+	tasks = whole_merge(nodes, true, &more);
 
 	whole_reply(ctx, "tasks", tasks, more, nodes, why);
 }
@@ -175,7 +195,7 @@ static void whole_on_history(void *ctx, json_t *nodes, const char *why)
 static void whole_on_kept_events(void *ctx, json_t *nodes, const char *why)
 {
 	bool more;
-	json_t *events = whole_merge(nodes, &more);
+	json_t *events = whole_merge(nodes, true, &more);
 
 	whole_reply(ctx, "events", events, more, nodes, why);
 }
@@ -262,7 +282,7 @@ static void whole_reply_groups(struct ctl_conn *c, json_t *nodes, bool hours, co
 		json_array_append(list, group);
 	}
 	all = json_pack("[{s:o}]", "items", list);
-	list = whole_merge(all, &more);
+	list = whole_merge(all, true, &more);
 	json_decref(all);
 	json_decref(by_key);
 	whole_reply(c, "groups", list, cut, nodes, why);
@@ -289,6 +309,11 @@ static survey_done_fn whole_history_of(const json_t *question)
 	return strcmp(by, "hour") ? whole_on_groups : whole_on_hours;
 }
 
+static const struct survey_kind *whole_kind(const char *by)
+{
+	return !by ? &past_kind : strcmp(by, "hour") ? &past_groups_kind : &past_hours_kind;
+}
+
 void whole_history(struct ctl_conn *c, const json_t *request)
 {
 	struct agent *agent = ctl_agent(c);
@@ -308,8 +333,7 @@ void whole_history(struct ctl_conn *c, const json_t *request)
 		json_object_set(question, "owner", uid);
 		json_object_set_new(question, "owner_name", json_string(name ?: ""));
 	}
-	survey_all(agent, &viewer, by ? &past_groups_kind : &past_kind, question,
-		   whole_history_of(question), c);
+	survey_all(agent, &viewer, whole_kind(by), question, whole_history_of(question), c);
 }
 
 static void whole_on_events(void *ctx, json_t *nodes, const char *why)
@@ -324,7 +348,7 @@ static void whole_on_events(void *ctx, json_t *nodes, const char *why)
 			json_object_set(event, "self", json_object_get(node, "node"));
 			names_add(agent, event);
 		}
-	events = whole_merge(nodes, &more);
+	events = whole_merge(nodes, false, &more);
 	whole_reply(ctx, "events", events, more, nodes, why);
 }
 

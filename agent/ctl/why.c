@@ -81,6 +81,7 @@ static void why_on_home(void *ctx, json_t *nodes, const char *trouble)
 
 	if (json_is_object(reply) && json_is_string(json_object_get(reply, "id"))) {
 		json_object_del(reply, "at");
+		json_object_set_new(reply, "version", json_integer(1));
 		names_add(w->agent, reply);
 		why_reply(w, json_incref(reply));
 	} else {
@@ -212,10 +213,12 @@ static void why_ask_past(struct why *w, json_t *ask)
 {
 	const struct viewer past = viewer_of_past(&w->viewer);
 
-	if (viewer_limit(&past, ask))
+	if (viewer_limit(&past, ask)) {
 		history_ask(w->agent, viewer_turn(&w->viewer), ask, why_on_past, w);
-	else
-		why_unknown(w, NULL);
+		return;
+	}
+	json_decref(ask);
+	why_unknown(w, NULL);
 }
 
 /* ---- here ---- */
@@ -333,4 +336,4 @@ static void why_survey(struct agent *agent, const struct viewer *viewer, const j
 	why_find(w, id);
 }
 
-const struct survey_kind why_kind = { "why", why_survey, 1 };
+const struct survey_kind why_kind = { "why", why_survey, 1, 1, SURVEY_AGO, 0 };

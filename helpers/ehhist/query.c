@@ -267,9 +267,13 @@ static json_int_t query_number(const json_t *ask, const char *member, json_int_t
 static json_t *query_group(struct store *s, const struct query_group *g, const json_t *ask)
 {
 	const json_int_t width = query_number(ask, "width", QUERY_HOUR);
-	const json_int_t offset = json_integer_value(json_object_get(ask, "offset")) % width;
+	json_int_t offset = json_integer_value(json_object_get(ask, "offset")) % width;
 	char hour[96], sql[2560];
 	size_t n;
+
+	/* two signs in a row would begin a comment */
+	if (offset < 0)
+		offset += width;
 
 	snprintf(hour, sizeof(hour), "(started+%lld)/%lld*%lld-%lld", (long long)offset,
 		 (long long)width, (long long)width, (long long)offset);

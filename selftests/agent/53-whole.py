@@ -172,10 +172,10 @@ member = liar(4)
 os.kill(c.agents[5].pid, signal.SIGSTOP)
 # Each of these waits for n5, so all are under way at once.
 many = [subprocess.Popen(of_user(3, uid, "tasks", "--all"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for uid in [ONE] * 10 + [TWO]]
-for _ in range(34):
+for _ in range(18):
     member.send("POST", "/v1/survey", {**right, "below": 1})
-got = member.statuses(34)
-ok("a node has 32 such questions at a time", got == [200] * 32 + [503] * 2, got)
+got = member.statuses(18)
+ok("a node has 16 such questions at a time", got == [200] * 16 + [503] * 2, got)
 ended = [(p.communicate(timeout=WAIT)[1], p.returncode) for p in many]
 ok("a user has eight", sum("too many such questions" in err and code == 1 for err, code in ended[:10]) == 2, ended)
 ok("which is nothing to another user", ended[10][1] == 0, ended[10])

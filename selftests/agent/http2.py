@@ -205,6 +205,7 @@ class Server:
 
     def serve(self, s):
         try:
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self.context.wrap_socket(s, server_side=True) as s:
                 h = Served(s)
                 while True:

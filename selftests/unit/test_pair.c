@@ -134,7 +134,9 @@ static void test_judgement(void **state)
 		/* of a liar */
 		{ "{\"failed\":7,\"skew_ms\":\"x\",\"addresses\":{},\"silent\":[3],\"unknown_users\":[4,null],"
 		  "\"unknown_others\":-1,\"certificate_seconds\":[]}",
-		  "warning address" },
+		  "error refused, warning address" },
+		/* of a later version */
+		{ "{\"failed\":\"moon\",\"trouble\":\"x\"}", "error refused" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)

@@ -10,26 +10,15 @@
 #include "whole.h"
 
 #define PAST_PAGE 200 /* what the agent gives at most */
-
-/* Where the next page begins. */
-static void past_after(json_t *request, const json_t *last, bool all)
-{
-	const json_int_t at = json_integer_value(json_object_get(last, "at"));
-
-	/* Rows of several homes have no common number: those of the same time come once more. */
-	if (all)
-		json_object_set_new(request, "until", json_integer(at < INT64_MAX ? at + 1 : at));
-	else
-		json_object_set(request, "before", json_object_get(last, "row"));
-}
+#define PAST_PAGES 250 /* of all nodes: one that lies could go on without end */
 
 /* A home that was made again may give an ID a second time. */
 static bool past_is_new(json_t *seen, const json_t *task)
 {
-	char key[160];
+	char key[192];
 
-	snprintf(key, sizeof(key), "%s %" JSON_INTEGER_FORMAT, text_of(task, "id"),
-		 json_integer_value(json_object_get(task, "at")));
+	snprintf(key, sizeof(key), "%s %" JSON_INTEGER_FORMAT " %s", text_of(task, "teller"),
+		 json_integer_value(json_object_get(task, "at")), text_of(task, "id"));
 	if (json_object_get(seen, key))
 		return false;
 	json_object_set_new(seen, key, json_true());
@@ -41,7 +30,23 @@ struct past {
 	const char *name;
 	json_t *tasks, *seen, *missing;
 	bool all, more;
+	bool full; /* the last page had nothing new: go on before that moment */
+	bool skipped; /* more began in one moment than a page can have */
 };
+
+/* Where the next page begins. */
+static void past_after(json_t *request, const struct past *p)
+{
+	const json_t *last = json_array_get(p->tasks, json_array_size(p->tasks) - 1);
+	const json_int_t at = json_integer_value(json_object_get(last, "at"));
+
+	/* Rows of several homes have no common number: those of the same time come once more. */
+	if (p->all)
+		json_object_set_new(request, "until",
+				    json_integer(!p->full && at < INT64_MAX ? at + 1 : at));
+	else
+		json_object_set(request, "before", json_object_get(last, "row"));
+}
 
 /* Each page asks all nodes, and one that did not answer may have done so before. */
 static void past_add_missing(json_t *missing, const json_t *reply)
@@ -87,18 +92,27 @@ static bool past_page(struct past *p, const json_t *ask, size_t limit, int *code
 	json_object_set_new(request, "command", json_string("history"));
 	json_object_set_new(request, "limit", json_integer((json_int_t)limit));
 	if (before)
-		past_after(request, json_array_get(p->tasks, before - 1), p->all);
+		past_after(request, p);
 	reply = client_ask(request, code);
 	if (!reply)
 		return false;
 	new = past_add(p, json_object_get(reply, p->name));
 	p->more = json_is_true(json_object_get(reply, "more"));
-	if (p->more && !new)
-		*code = fail(EXIT_REFUSED, "more of one moment than a page can have: "
-					   "--until another time lists those before");
 	past_add_missing(p->missing, reply);
 	json_decref(reply);
-	return !*code;
+	if (new || !p->more) {
+		p->full = false;
+		return true;
+	}
+	if (!before) {
+		*code = fail(EXIT_REFUSED, "more of one moment than a page can have: "
+					   "--until another time lists those before");
+		return false;
+	}
+	/* twice nothing new: what is left cannot be had */
+	p->more = !p->full;
+	p->full = p->skipped = true;
+	return true;
 }
 
 /* The last ones first, and without what is of no use to others. */
@@ -110,6 +124,7 @@ static json_t *past_ordered(const struct past *p, size_t n)
 		task = json_array_get(p->tasks, --n);
 		json_object_del(task, "row");
 		json_object_del(task, "at");
+		json_object_del(task, "teller");
 		if (!strcmp(p->name, "events"))
 			json_object_del(task, "id");
 		json_array_append(ordered, task);
@@ -125,7 +140,7 @@ json_t *past_ask(json_t *ask, size_t most, int *code)
 			  .missing = json_pack("{s:[],s:[]}", "silent", "refused"),
 			  .all = json_is_true(json_object_get(ask, "all")) };
 	json_t *document = NULL;
-	size_t n = 0, limit;
+	size_t n = 0, pages = 0, limit;
 	bool good;
 
 	*code = EXIT_DONE;
@@ -134,9 +149,13 @@ json_t *past_ask(json_t *ask, size_t most, int *code)
 		limit = !p.all && most && most - n < PAST_PAGE ? most - n : PAST_PAGE;
 		good = past_page(&p, ask, limit, code);
 		n = json_array_size(p.tasks);
-	} while (good && p.more && (!most || n < most));
+	} while (good && p.more && (!most || n < most) && (!p.all || ++pages < PAST_PAGES));
 	if (good && p.all)
 		whole_print_missing(p.missing);
+	if (p.skipped) {
+		fail(0, "more began in one moment than an answer can have: some are left out");
+		p.more = true;
+	}
 	if (most && n > most) {
 		p.more = true;
 		n = most;
@@ -212,13 +231,13 @@ json_t *past_groups(json_t *ask, const char *by, int *code)
 {
 	const bool all = json_is_true(json_object_get(ask, "all"));
 	json_t *document, *group;
-	size_t i;
+	size_t i, pages = 0;
 
 	json_object_set_new(ask, "command", json_string("history"));
 	json_object_set_new(ask, "by", json_string(by));
 	document = past_ask_groups(ask, code);
 	while (document && !strcmp(by, "hour") && json_is_true(json_object_get(document, "more")) &&
-	       json_array_size(json_object_get(document, "groups")))
+	       json_array_size(json_object_get(document, "groups")) && ++pages < PAST_PAGES)
 		if (!past_add_hours(document, ask, code)) {
 			json_decref(document);
 			document = NULL;
