@@ -294,6 +294,33 @@ refused("a plot where there is no directory", 1, "No such file", "--plot", "abse
 refused("without gnuplot", 1, "apt-get install gnuplot-nox", "--plot", "b.svg", env={"PATH": work})
 ok("leaves no file", not os.path.exists("b.svg"))
 
+
+def fake_gnuplot(says):
+    os.makedirs("fake", exist_ok=True)
+    with open("fake/gnuplot", "w") as f:
+        f.write(f"#!/bin/sh\n{says}\n")
+    os.chmod(f.name, 0o755)
+    return {"PATH": f"{os.path.realpath('fake')}:/usr/bin:/bin"}
+
+
+with open("kept.svg", "w") as f:
+    f.write("mine")
+os.mkfifo("fifo")
+for name, does, says in (("none", None, "gnuplot-nox"), ("one that fails", "exit 3", "status 3"),
+                         ("half a picture", "echo '<svg><desc>some</desc>'", "not drawn all")):
+    env = fake_gnuplot(does) if does else {"PATH": work}
+    for there in "kept.svg", "fifo":
+        refused(f"{name}: {there}", 1, says, "--plot", there, env=env)
+    ok(f"{name}: both are still there", open("kept.svg").read() == "mine" and os.path.exists("fifo"), os.listdir())
+    refused(f"{name}: a file that was not there", 1, says, "--plot", "b.svg", env=env)
+    ok(f"{name}: is not left", not os.path.exists("b.svg"))
+whole = fake_gnuplot("echo '<svg><desc>some</desc></svg>'")
+os.symlink("/dev/full", "full")
+refused("a full disk", 1, "No space left", "--plot", "full", env=whole)
+ok("leaves the name", os.path.islink("full"))
+r = sim("--plot", "kept.svg", env=whole)
+ok("the picture takes the place of another", r.returncode == 0 and open("kept.svg").read() == "<svg><desc>some</desc></svg>\n", r)
+
 # ---- progress ----
 
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -38,24 +39,59 @@ static int run_gnuplot(int script, int output)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* gnuplot does not say that it could not write all. */
+static bool is_whole(FILE *drawing)
+{
+	char last[16] = "";
+
+	return !fseek(drawing, 1 - (long)sizeof(last), SEEK_END) &&
+	       fread(last, 1, sizeof(last) - 1, drawing) && strstr(last, "</svg>");
+}
+
+/* 0 or an exit code after a message. A file that was there before is never removed. */
+static int keep(FILE *drawing, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), err = 0;
+	const bool created = fd >= 0;
+	char part[4096];
+	FILE *file;
+	size_t n;
+
+	if (!created && errno == EEXIST)
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!file)
+		return fail(EXIT_REFUSED, "%s: %s", path, strerror(errno));
+	rewind(drawing);
+	while (!err && (n = fread(part, 1, sizeof(part), drawing)))
+		if (fwrite(part, 1, n, file) != n)
+			err = errno;
+	if (!err && ferror(drawing))
+		err = EIO;
+	if (fclose(file) && !err)
+		err = errno;
+	if (!err)
+		return EXIT_DONE;
+	if (created)
+		unlink(path);
+	return fail(EXIT_REFUSED, "%s: %s", path, strerror(err));
+}
+
 int gnuplot_draw(const char *path, void (*write)(FILE *script, const void *ctx), const void *ctx)
 {
-	FILE *script = tmpfile();
-	int output, status, code = 0;
+	FILE *script = tmpfile(), *drawing = tmpfile();
+	int status, code;
 
-	if (!script)
-		return fail(EXIT_REFUSED, "cannot create a temporary file: %s", strerror(errno));
+	if (!script || !drawing) {
+		code = fail(EXIT_REFUSED, "cannot create a temporary file: %s", strerror(errno));
+		goto close_both;
+	}
 	write(script, ctx);
 	if (fflush(script) || fseek(script, 0, SEEK_SET)) {
-		code = fail(EXIT_REFUSED, "cannot create a temporary file: %s", strerror(errno));
-		goto close_script;
+		code = fail(EXIT_REFUSED, "cannot write a temporary file: %s", strerror(errno));
+		goto close_both;
 	}
-	output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (output < 0) {
-		code = fail(EXIT_REFUSED, "%s: %s", path, strerror(errno));
-		goto close_script;
-	}
-	status = run_gnuplot(fileno(script), output);
+	status = run_gnuplot(fileno(script), fileno(drawing));
 	if (status == -ENOENT)
 		code = fail(EXIT_REFUSED,
 			    "gnuplot is required to draw plots: apt-get install gnuplot-nox");
@@ -63,11 +99,15 @@ int gnuplot_draw(const char *path, void (*write)(FILE *script, const void *ctx),
 		code = fail(EXIT_REFUSED, "gnuplot: %s", strerror(-status));
 	else if (status)
 		code = fail(EXIT_REFUSED, "gnuplot failed with status %d", status);
-	if (close(output) && !code)
-		code = fail(EXIT_REFUSED, "%s: %s", path, strerror(errno));
-	if (code)
-		unlink(path);
-close_script:
-	fclose(script);
+	else if (!is_whole(drawing))
+		code = fail(EXIT_REFUSED, "gnuplot has not drawn all: is there room for temporary "
+					  "files?");
+	else
+		code = keep(drawing, path);
+close_both:
+	if (drawing)
+		fclose(drawing);
+	if (script)
+		fclose(script);
 	return code;
 }
