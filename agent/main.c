@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/config_file.h"
 #include "base/config_kind.h"
@@ -160,6 +161,7 @@ static int main_run(struct agent *agent, struct tls *tls)
 	sigset_t all;
 	int err = 1;
 
+	agent->began = clock_ms();
 	agent->base = event_base_new();
 	if (!agent->base) {
 		tls_free(tls);

@@ -32,6 +32,7 @@ struct agent {
 	bool keeps; /* with `drained`: sends no task away either */
 	struct versions protocol; /* that it speaks; zero: rooms_start() sets it */
 	const char *release; /* version of the programs; NULL: not told to others */
+	uint64_t began; /* ms, monotonic */
 	int nice, oom_score_adj; /* as the agent was started; guests get these */
 	int status; /* exit status, after agent_end() */
 	struct launcher *launcher; /* base/launcher.c */

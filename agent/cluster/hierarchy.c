@@ -203,6 +203,26 @@ static void hierarchy_threshold(struct agent *agent, const struct eh_member_upda
 		  (unsigned long long)up->rule.epoch);
 }
 
+/* Of those that do not report to this node any more others will tell what becomes of them. */
+static void hierarchy_unwatch(struct agent *agent)
+{
+	const struct eh_topology *t = &agent->config->topology;
+	struct peer *p;
+
+	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p))
+		if (p->told == PEER_TOLD_UP && !p->pinned)
+			p->told = PEER_UNTOLD;
+	for (unsigned int level = 1; level <= hierarchy_rank(agent); level++)
+		for (unsigned int i = 0; i < 1u << t->n; i++) {
+			struct eh_child child;
+			uint32_t node;
+
+			if (!eh_member_child(agent->hierarchy->member, level, i, &child, &node) &&
+			    (p = hierarchy_peer(agent, node)))
+				p->told = PEER_TOLD_UP;
+		}
+}
+
 static void hierarchy_role(struct agent *agent, unsigned int rank, uint32_t parent)
 {
 	struct peer *now = hierarchy_peer(agent, parent);
@@ -221,6 +241,7 @@ static void hierarchy_role(struct agent *agent, unsigned int rank, uint32_t pare
 		log_info("controller of all %u level(s)", rank);
 	else
 		log_info("controller of %u level(s), looking for the controller above", rank);
+	hierarchy_unwatch(agent);
 	credits_role(agent, rank, parent);
 	event_tell(agent, "controller",
 		   json_pack("{s:s,s:i,s:s?}", "node", peer_code(hierarchy_controller(agent)),
@@ -240,9 +261,9 @@ static void hierarchy_child(struct agent *agent, const struct eh_member_update *
 		 up->gone ? "left" : "reports to this node in",
 		 eh_code_format(&agent->config->topology, group, text),
 		 up->gone && *p->trouble ? ": " : "", up->gone ? p->trouble : "");
-	event_tell(agent, "peer",
-		   json_pack("{s:s,s:s,s:s}", "node", peer_code(p), "host", peer_host(p), "agent",
-			     up->gone ? "down" : "up"));
+	/* one whose link is up reports to another node, or its link says soon that it ended */
+	if (!up->gone || !peer_is_up(p))
+		link_tell(p, !up->gone);
 }
 
 static int hierarchy_step_in(struct agent *agent, const struct eh_member_event *event,
@@ -315,6 +336,8 @@ static int hierarchy_take(struct agent *agent, struct peer *from, const json_t *
 	if (err)
 		return err;
 	agent->hierarchy->counted.received[msg->body.type]++;
+	if (msg->body.type == EH_MSG_LEAVE)
+		link_tell(from, false);
 	if (json_is_object(node))
 		hierarchy_note(from, node);
 	if (top && from == agent->hierarchy->parent && peers_by_text(agent, top))

@@ -25,6 +25,7 @@
 #define LINK_BACKOFF_MAX 2000
 #define LINK_JOIN_MS 5000 /* the request is forwarded to the top controller */
 #define LINK_TIME_MAX (1ll << 53) /* ms since 1970 */
+#define LINK_NEWS 10 /* heartbeats: a peer that began before that was up already */
 #define LINK_RETRY_MS 50 /* a request does not retry a peer that failed more recently */
 
 static void link_schedule(struct peer *p, unsigned int ms)
@@ -53,9 +54,27 @@ static void link_say(const struct peer *p)
 {
 	log_info("%s (%s) is %s%s%s", p->text, p->host, p->up ? "up" : "down", p->up ? "" : ": ",
 		 p->up ? "" : p->trouble);
+}
+
+/* One that has run for long was up before this node had to do with it. */
+static bool link_is_news(const struct peer *p)
+{
+	return !p->began ||
+	       clock_ms() - p->began < (uint64_t)LINK_NEWS * p->agent->config->heartbeat;
+}
+
+void link_tell(struct peer *p, bool up)
+{
+	const enum peer_told told = up ? PEER_TOLD_UP : PEER_TOLD_DOWN, before = p->told;
+
+	if (!up && before == PEER_UNTOLD && !p->pinned)
+		return;
+	p->told = told;
+	if (told == before || (before == PEER_UNTOLD && up && !link_is_news(p)))
+		return;
 	event_tell(p->agent, "peer",
 		   json_pack("{s:s,s:s,s:s}", "node", p->text, "host", p->host, "agent",
-			     p->up ? "up" : "down"));
+			     up ? "up" : "down"));
 }
 
 static void link_up(struct peer *p)
@@ -69,6 +88,8 @@ static void link_up(struct peer *p)
 	revoked_accepted(p->agent, p->host);
 	if (p->pinned)
 		link_say(p);
+	if (p->pinned || p->told == PEER_TOLD_DOWN)
+		link_tell(p, true);
 	p->agent->net_ops->changed(p);
 }
 
@@ -81,11 +102,13 @@ static void link_down(struct peer *p, enum peer_down down, const char *why)
 	p->down = down;
 	p->failed_at = clock_ms();
 	snprintf(p->trouble, sizeof(p->trouble), "%s", why);
-	if (was_up)
+	if (was_up) {
 		link_say(p);
-	else if (news && log_allowed(p->failures))
+		link_tell(p, false);
+	} else if (news && log_allowed(p->failures)) {
 		log_warning("no connection to %s (%s, %s): %s", p->text, p->host, p->address.text,
 			    why);
+	}
 	if (p->pinned && p->known)
 		link_schedule(p, link_backoff(p));
 	else
@@ -321,6 +344,8 @@ int link_init(struct peer *p)
 void link_pin(struct peer *p, bool on)
 {
 	p->pinned = on && !p->self;
+	if (p->pinned && p->up)
+		link_tell(p, true);
 	link_update(p, NULL);
 }
 

@@ -20,6 +20,12 @@ void link_pin(struct peer *p, bool on);
  *  present connection, or NULL to keep it. */
 void link_update(struct peer *p, const char *why);
 
+/**
+ * Tells an event `peer`, unless the last one said the same; of one that is not told to be up, or not
+ * pinned, not that it is down; and not that one is up that was so before this node had to do with it.
+ */
+void link_tell(struct peer *p, bool up);
+
 /** Opens a stream over the link to a peer, and makes the link if there is none. The stream is sent
  *  when the peer has answered our hello, and closed (clean: false) if it does not. NULL (errno):
  *  ENOTCONN (not known, or failed just now: to->trouble), EAGAIN (too many wait for the link),

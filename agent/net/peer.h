@@ -27,6 +27,9 @@ enum peer_down {
 	PEER_ENDED, /**< its agent ended in order */
 };
 
+/** What this node has last told of a peer's agent (link_tell()). */
+enum peer_told { PEER_UNTOLD, PEER_TOLD_UP, PEER_TOLD_DOWN };
+
 struct peer {
 	struct eh_code code;
 	char text[EH_CODE_TEXT]; /**< "0.1" */
@@ -46,6 +49,8 @@ struct peer {
 	uint32_t protocol; /**< the version that both use; 0: none, see `fit` */
 	enum versions_fit fit;
 	char release[24]; /**< version of its programs; "": it does not say */
+	enum peer_told told;
+	uint64_t began; /**< its agent, by its last hello (ms, monotonic); 0: it does not say */
 	uint64_t ran; /**< tasks of this node that started there */
 	int64_t skew_ms; /**< its clock minus ours, at the hello */
 	json_t *said; /**< its last report of itself, as in `status --json`; NULL: none */

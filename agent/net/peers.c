@@ -111,6 +111,8 @@ int peers_learn(struct agent *agent, struct eh_code code, const char *host,
 		peers_forget(p, "its address or host name changed");
 	if (p->known)
 		return 0;
+	if (strcmp(p->host, host))
+		p->told = PEER_UNTOLD;
 	snprintf(p->host, sizeof(p->host), "%s", host);
 	p->address = *address;
 	p->boot_id[0] = p->users[0] = p->trouble[0] = p->release[0] = '\0';
