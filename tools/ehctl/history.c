@@ -207,12 +207,12 @@ static const char *const csv_columns[] = {
 
 enum form { FORM_TABLE, FORM_JSON, FORM_CSV };
 
-static int show_tasks(const json_t *document, enum form form)
+static int show_tasks(const json_t *document, size_t most, enum form form)
 {
 	if (form == FORM_JSON)
 		return json_print(document);
 	if (json_object_get(document, "events")) {
-		incidents_print(document);
+		incidents_print(document, most);
 		return EXIT_DONE;
 	}
 	if (form == FORM_CSV)
@@ -237,11 +237,15 @@ static int show(const struct arguments *a, enum form form)
 	json_t *document;
 	int code;
 
-	document = a->by ? groups_ask(a->ask, a->by, a->most, &code)
-			 : past_ask(a->ask, a->most, &code);
+	if (a->by)
+		document = groups_ask(a->ask, a->by, a->most, &code);
+	else if (a->events && form != FORM_JSON)
+		document = incidents_ask(a->ask, a->most, &code);
+	else
+		document = past_ask(a->ask, a->most, &code);
 	if (!document)
 		return code;
-	code = a->by ? show_groups(document, a->by, form) : show_tasks(document, form);
+	code = a->by ? show_groups(document, a->by, form) : show_tasks(document, a->most, form);
 	if (json_is_true(json_object_get(document, "more")) && form != FORM_JSON)
 		fail(0, a->by ? "groups with less CPU time, or of earlier hours, are left out"
 			      : "older ones are left out; -n 0 shows all");

@@ -8,9 +8,11 @@
 
 #include "client.h"
 #include "ended.h"
+#include "past.h"
 #include "tools/common/common.h"
 
 #define INCIDENTS_S 10 /* a peer that is down is noticed later by one node than by another */
+#define INCIDENTS_TELLERS 4 /* events that are asked for, of each line */
 
 /* The members that have no column: hosts instead of codes. */
 static bool incidents_is_apart(const char *key)
@@ -25,6 +27,21 @@ static bool incidents_is_apart(const char *key)
 	return n > 5 && !strcmp(key + n - 5, "_host");
 }
 
+static char *incidents_controller(const json_t *event)
+{
+	const json_int_t levels = json_integer_value(json_object_get(event, "levels"));
+	const bool has = json_is_string(json_object_get(event, "parent"));
+	const char *parent = has ? client_host(event, "parent") : "";
+	char *text;
+
+	if (levels && asprintf(&text, "leads %" JSON_INTEGER_FORMAT " level%s%s%s", levels,
+			       levels == 1 ? "" : "s", has ? ", under " : "", parent) < 0)
+		return NULL;
+	if (!levels && asprintf(&text, has ? "follows %s" : "looks for a controller", parent) < 0)
+		return NULL;
+	return text;
+}
+
 /* In words; the caller frees it. */
 static char *incidents_what(const json_t *event)
 {
@@ -32,8 +49,11 @@ static char *incidents_what(const json_t *event)
 	json_t *value;
 	size_t size;
 	char *text = NULL;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out;
 
+	if (!strcmp(text_of(event, "event"), "controller"))
+		return incidents_controller(event);
+	out = open_memstream(&text, &size);
 	if (!out)
 		return NULL;
 	json_object_foreach((json_t *)event, key, value) {
@@ -53,77 +73,106 @@ static char *incidents_what(const json_t *event)
 	return text;
 }
 
+/* What it is about. Each tells of its own place under a controller. */
 static const char *incidents_node(const json_t *event)
 {
-	return client_host(event, json_object_get(event, "node") ? "node" : "self");
+	const bool own =
+		!json_object_get(event, "node") || !strcmp(text_of(event, "event"), "controller");
+
+	return client_host(event, own ? "self" : "node");
 }
 
-struct incidents {
-	const json_t *events;
-	bool *told; /* with an earlier one */
-};
+/* ---- what several tell ---- */
 
-/* Whether b says what a does, of the same node. */
-static bool incidents_are_one(const json_t *a, const json_t *b)
+/* The line that says the same, and that this node has not told yet; NULL: none. */
+static json_t *incidents_find(const json_t *last, const char *key, const json_t *event)
 {
-	char *says[] = { incidents_what(a), incidents_what(b) };
-	const bool same = !strcmp(text_of(a, "event"), text_of(b, "event")) &&
-			  !strcmp(incidents_node(a), incidents_node(b)) &&
-			  strcmp(text_of(a, "self"), text_of(b, "self")) && says[0] && says[1] &&
-			  !strcmp(says[0], says[1]);
+	json_t *line = json_object_get(last, key);
 
-	free(says[0]);
-	free(says[1]);
-	return same;
+	return line && !json_object_get(json_object_get(line, "tellers"), text_of(event, "self")) &&
+			       ended_seconds(text_of(event, "time")) <=
+				       ended_seconds(text_of(line, "time")) + INCIDENTS_S
+		       ? line
+		       : NULL;
 }
 
-/* Marks those after the i-th that say the same, and returns how many nodes say it. */
-static unsigned int incidents_tellers(struct incidents *in, size_t i)
+/* Lines with `time`, `node`, `event`, `what`, `by` and `tellers`. The caller frees them. */
+static json_t *incidents_fold(const json_t *document)
 {
-	const json_t *event = json_array_get(in->events, i), *other;
-	const double at = ended_seconds(text_of(event, "time"));
-	unsigned int n = 1;
+	json_t *lines = json_array(), *last = json_object(), *line, *event;
+	char *what, *key;
+	size_t i;
 
-	for (size_t k = i + 1; k < json_array_size(in->events); k++) {
-		other = json_array_get(in->events, k);
-		if (ended_seconds(text_of(other, "time")) > at + INCIDENTS_S)
-			break;
-		if (in->told[k] || !incidents_are_one(event, other))
+	json_array_foreach(json_object_get(document, "events"), i, event) {
+		what = incidents_what(event);
+		if (!what)
 			continue;
-		in->told[k] = true;
-		n++;
+		if (asprintf(&key, "%s %s %s", text_of(event, "event"), incidents_node(event),
+			     what) >= 0) {
+			line = incidents_find(last, key, event);
+			if (!line) {
+				line = json_pack("{s:s,s:s,s:s,s:s,s:s,s:{}}", "time",
+						 text_of(event, "time"), "node",
+						 incidents_node(event), "event",
+						 text_of(event, "event"), "what",
+						 *what ? what : "-", "by",
+						 client_host(event, "self"), "tellers");
+				json_array_append(lines, line);
+				json_object_set_new(last, key, line);
+			}
+			json_object_set_new(json_object_get(line, "tellers"),
+					    text_of(event, "self"), json_true());
+			free(key);
+		}
+		free(what);
 	}
-	return n;
+	json_decref(last);
+	return lines;
 }
 
-void incidents_print(const json_t *document)
+json_t *incidents_ask(json_t *ask, size_t most, int *code)
 {
-	struct incidents in = { json_object_get(document, "events"), NULL };
+	const bool all = json_is_true(json_object_get(ask, "all"));
+	size_t n = most, have = 0;
+	json_t *document = NULL, *lines;
+
+	do {
+		if (all)
+			n *= INCIDENTS_TELLERS;
+		json_decref(document);
+		document = past_ask(json_deep_copy(ask), n, code);
+		lines = incidents_fold(document);
+		have = json_array_size(lines);
+		json_decref(lines);
+	} while (all && have < most && json_is_true(json_object_get(document, "more")));
+	if (document && most && have > most)
+		json_object_set_new(document, "more", json_true());
+	json_decref(ask);
+	return document;
+}
+
+void incidents_print(const json_t *document, size_t most)
+{
 	const bool all = json_object_get(document, "silent");
 	struct table *t = table_new("TIME", "NODE", "EVENT", "WHAT", "TOLD-BY", NULL);
+	json_t *lines = incidents_fold(document), *line;
 	char start[ENDED_TEXT], tellers[32];
-	const json_t *event;
-	unsigned int n;
-	char *what;
-	size_t i;
+	size_t i, n;
 
 	table_column(t, 3, TABLE_CUTS);
 	table_column(t, 4, TABLE_SPARE);
-	in.told = calloc(json_array_size(in.events) + 1, sizeof(*in.told));
-	json_array_foreach((json_t *)in.events, i, event) {
-		if (!in.told || in.told[i])
+	json_array_foreach(lines, i, line) {
+		if (most && i + most < json_array_size(lines))
 			continue;
-		n = all ? incidents_tellers(&in, i) : 1;
-		snprintf(tellers, sizeof(tellers), "%u nodes", n);
-		what = incidents_what(event);
-		table_row(t, ended_clock(text_of(event, "time"), start), incidents_node(event),
-			  text_of(event, "event"), what && *what ? what : "-",
+		n = json_object_size(json_object_get(line, "tellers"));
+		snprintf(tellers, sizeof(tellers), "%zu nodes", n);
+		table_row(t, ended_clock(text_of(line, "time"), start), text_of(line, "node"),
+			  text_of(line, "event"), text_of(line, "what"),
 			  !all	  ? "-"
 			  : n > 1 ? tellers
-				  : client_host(event, "self"),
+				  : text_of(line, "by"),
 			  NULL);
-		free(what);
 	}
-	free(in.told);
 	table_print(t);
+	json_decref(lines);
 }

@@ -5,10 +5,12 @@
 
 #include <jansson.h>
 
+/** As past_ask(), for as many events as `most` lines (0: all) of incidents_print() need. */
+json_t *incidents_ask(json_t *ask, size_t most, int *code);
 /**
- * Prints the events of a document of past_ask() in a table: what several nodes tell within a moment is
- * one line.
+ * Prints the events of a document of past_ask() in a table, the last `most` lines (0: all): what several
+ * nodes tell within a moment is one line.
  */
-void incidents_print(const json_t *document);
+void incidents_print(const json_t *document, size_t most);
 
 #endif
