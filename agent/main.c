@@ -51,13 +51,21 @@ static void main_log_lines(const char *text)
 	}
 }
 
-/* Of the errors, the first. */
+/* All users see it, so that of the errors it has the first one's place alone: they quote the file. */
 static void main_tell_reload(struct agent *agent, const char *why)
 {
+	const char *file = agent->config->file;
+	const size_t n = strlen(file);
+	int line = 0;
+
+	if (why && !strncmp(why, file, n) && why[n] == ':')
+		line = atoi(why + n + 1);
 	event_tell(agent, "reload",
-		   why ? json_pack("{s:s,s:o}", "node", agent->code, "refused",
-				   json_stringn(why, strcspn(why, "\n")))
-		       : json_pack("{s:s}", "node", agent->code));
+		   !why ? json_pack("{s:s}", "node", agent->code)
+		   : line > 0
+			   ? json_pack("{s:s,s:o}", "node", agent->code, "refused",
+				       json_sprintf("line %d, see its log", line))
+			   : json_pack("{s:s,s:s}", "node", agent->code, "refused", "see its log"));
 }
 
 static int main_reload(struct agent *agent, char **why)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`ehctl history --events`: what happened to nodes while nobody watched; what is kept of it, and how much."""
 
-import contextlib, json, os, signal, sqlite3, subprocess, sys
+import contextlib, json, os, re, signal, sqlite3, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 from ktap import done, must, ok
@@ -54,7 +54,9 @@ must("a configuration is refused", "error" in c.ask(0, {"command": "reload"}))
 c.conf(0)
 must("the next one is not", c.ask(0, {"command": "reload"}) == {"version": 1})
 first, second = named("reload")
-ok("both are kept", "no-such-option" in first["refused"] and "refused" not in second, (first, second))
+ok("both are kept", "refused" not in second, second)
+ok("with the line of the first error, and nothing of what the file has", re.fullmatch(r"line \d+, see its log", first["refused"]) and
+   c.logged(0, f":{first['refused'].split()[1].rstrip(',')}: .*no-such-option"), first)
 c.launch(0)
 ok("ehlaunch was lost, and another one is there", until(lambda: [e["runs"] for e in named("launcher")] == [False, True]), named("launcher"))
 
