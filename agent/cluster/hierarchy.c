@@ -211,7 +211,7 @@ static void hierarchy_unwatch(struct agent *agent)
 
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p))
 		if (p->told == PEER_TOLD_UP && !p->pinned)
-			p->told = PEER_UNTOLD;
+			p->told = PEER_WAS_UP;
 	for (unsigned int level = 1; level <= hierarchy_rank(agent); level++)
 		for (unsigned int i = 0; i < 1u << t->n; i++) {
 			struct eh_child child;

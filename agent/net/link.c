@@ -67,10 +67,14 @@ void link_tell(struct peer *p, bool up)
 {
 	const enum peer_told told = up ? PEER_TOLD_UP : PEER_TOLD_DOWN, before = p->told;
 
-	if (!up && before == PEER_UNTOLD && !p->pinned)
+	if (!up && before != PEER_TOLD_UP && !p->pinned) {
+		if (before == PEER_WAS_UP)
+			p->told = PEER_UNTOLD;
 		return;
+	}
 	p->told = told;
-	if (told == before || (before == PEER_UNTOLD && up && !link_is_news(p)))
+	if (told == before || (up && before == PEER_WAS_UP) ||
+	    (before == PEER_UNTOLD && up && !link_is_news(p)))
 		return;
 	event_tell(p->agent, "peer",
 		   json_pack("{s:s,s:s,s:s}", "node", p->text, "host", p->host, "agent",

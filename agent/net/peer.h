@@ -28,7 +28,12 @@ enum peer_down {
 };
 
 /** What this node has last told of a peer's agent (link_tell()). */
-enum peer_told { PEER_UNTOLD, PEER_TOLD_UP, PEER_TOLD_DOWN };
+enum peer_told {
+	PEER_UNTOLD,
+	PEER_TOLD_UP,
+	PEER_WAS_UP, /**< told, but not watched any more */
+	PEER_TOLD_DOWN,
+};
 
 struct peer {
 	struct eh_code code;
