@@ -25,6 +25,7 @@ import agent_socket
 from ktap import done, ok, skip
 from netns import without_agents
 from tree import BUILD, TOP, run
+from wait import WAIT
 
 without_agents()
 
@@ -430,6 +431,39 @@ for level, lines in ("note", 8), ("warning", 12):
         r = ehctl("doctor", "--pairs")
         ok(f"lines of one kind of {level}", r.stdout.decode().count(f"a {level}\n") == lines
            and (b"of 4 more pairs" in r.stdout) == (level == "note"), show(r))
+
+
+class Hangs(Agent):
+    """Accepts nobody, so that each question waits, until `answers` or more have come: then these are answered, in turn."""
+
+    def __init__(self, answers=0, answer=b""):
+        super().__init__(answer)
+        self.answers = answers
+
+    def serve(self):
+        """The first comes last: whoever asks it waits for that of the second."""
+        came = [self.socket.accept()[0] for _ in range(self.answers)]
+        for c in reversed(came):
+            head = c.recv(8, socket.MSG_WAITALL)
+            self.asked.append((struct.unpack("<II", head)[0], json.loads(c.recv(struct.unpack("<II", head)[1], socket.MSG_WAITALL))))
+            c.sendall(self.answer)
+            c.close()
+
+
+QUESTIONS = {"status": (), "tree": (), "tasks": (), "history": ("--all",), "why": ("0.1:7",), "get": (), "drain": ("n1",), "reload": ()}
+with Hangs():
+    started = {c: subprocess.Popen([f"{work}/ehctl", c, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE) for c, more in QUESTIONS.items()}
+    doctor = subprocess.Popen([f"{work}/ehctl", "doctor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for c, p in started.items():
+        out, err = p.communicate(timeout=WAIT)
+        ok(f"{c} does not wait for an agent that hangs", p.returncode == 1 and not out
+           and err == f"ehctl {c}: the agent does not answer: see `systemctl status ehagent`\n".encode(), (p.returncode, out, err))
+    out, err = doctor.communicate(timeout=WAIT)
+    ok("nor does doctor, which says so", doctor.returncode == 1 and re.search(rb"^error +agent +the agent runs, but does not answer\n +fix: ", out) and not err, (out, err))
+with Hangs(2, frame(REPLY, {"version": 1, "tasks": [], "refused": [], "silent": [], "more": False})) as agent:
+    r = ehctl("tasks", "--all", "--json")
+    ok("an agent that answers others is waited for", r.returncode == 0 and json.loads(r.stdout)["tasks"] == []
+       and [a[1]["command"] for a in agent.asked] == ["status", "tasks"], (show(r), agent.asked))
 
 EVENTS = [{"time": "T1", "event": "state", "node": "0.1", "load": 0.5}, {"time": "T2", "event": "place"}]
 with Agent(b"".join(frame(EVENT, e) for e in EVENTS)):

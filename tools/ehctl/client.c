@@ -2,11 +2,13 @@
 #include "client.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "cluster/speech.h"
@@ -14,21 +16,31 @@
 #include "tools/common/common.h"
 #include "wire/frame.h"
 
+#define CLIENT_WAIT_S 7 /* for an answer, before it is asked whether the agent answers at all */
+#define CLIENT_PROBE_S 3 /* for an answer that needs neither other nodes nor a disk */
+
+static const char client_hangs[] = "the agent does not answer: see `systemctl status ehagent`";
+
 int client_connect(bool quiet)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
+	/* an agent that hangs accepts nobody, and soon no more may wait for that */
+	const struct timeval limit = { .tv_sec = CLIENT_WAIT_S + CLIENT_PROBE_S };
 	struct ucred who;
 
 	if (fd < 0) {
 		fail(0, "socket: %s", strerror(errno));
 		return -1;
 	}
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	err = agent_connect(fd, agent_owner(), &who);
 	if (!err)
 		return fd;
 	if (err == -EPERM)
 		fail(0, "not the agent: process %d of user %u listens on its socket", who.pid,
 		     who.uid);
+	else if (!quiet && err == -EAGAIN)
+		fail(0, "%s", client_hangs);
 	else if (!quiet && err == -ENOENT)
 		fail(0, "cannot connect to the agent of this node: there is no " AGENT_FOLDER
 			" here; start the agent with `systemctl start ehagent`; a sandbox may hide "
@@ -39,6 +51,7 @@ int client_connect(bool quiet)
 		     "`systemctl start ehagent`",
 		     strerror(-err));
 	close(fd);
+	errno = -err;
 	return -1;
 }
 
@@ -186,6 +199,46 @@ json_t *client_receive(int fd, int *code, bool *end)
 	return NULL;
 }
 
+/* Whether there is something to read, or its end, before so many seconds have passed. */
+static bool client_is_readable(int fd, int seconds)
+{
+	struct pollfd of = { .fd = fd, .events = POLLIN };
+	int n;
+
+	do
+		n = poll(&of, 1, seconds * 1000);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/* Whether it answers a question that it answers at once; any word is an answer. */
+static bool client_lives(void)
+{
+	int fd = client_connect(true);
+	bool lives;
+
+	/* one that has gone has closed the connection of the question, too */
+	if (fd < 0)
+		return errno != EAGAIN;
+	lives = client_send(fd, json_pack("{s:s}", "command", "status")) ||
+		client_is_readable(fd, CLIENT_PROBE_S);
+	close(fd);
+	return lives;
+}
+
+bool client_wait(int fd)
+{
+	const struct timeval limit = { .tv_sec = CLIENT_WAIT_S + CLIENT_PROBE_S };
+
+	/* An answer of all nodes takes as long as the hierarchy is high. */
+	while (!client_is_readable(fd, CLIENT_WAIT_S))
+		if (!client_lives())
+			return false;
+	/* also not in the middle of it */
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	return true;
+}
+
 json_t *client_ask(json_t *request, int *code)
 {
 	json_t *reply = NULL;
@@ -196,8 +249,12 @@ json_t *client_ask(json_t *request, int *code)
 		json_decref(request);
 		return NULL;
 	}
-	if (!client_send(fd, request))
-		reply = client_receive(fd, code, NULL);
+	if (!client_send(fd, request)) {
+		if (client_wait(fd))
+			reply = client_receive(fd, code, NULL);
+		else
+			fail(0, "%s", client_hangs);
+	}
 	close(fd);
 	if (reply && json_integer_value(json_object_get(reply, "version")) != 1) {
 		*code = fail(EXIT_REFUSED,

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <jansson.h>
 
-/** A connection to the agent, or -1 after a message; with `quiet` there is none if nobody answers. */
+/** A connection to the agent, or -1 after a message; with `quiet` there is none if nobody answers. Sets errno; EAGAIN:
+ *  the agent hangs. */
 int client_connect(bool quiet);
 /** Sends a request, whose reference it takes over. 0, or -1 after a message. */
 int client_send(int fd, json_t *request);
@@ -16,7 +17,10 @@ json_t *client_receive(int fd, int *code, bool *end);
 /** The same, but an error reply is returned: client_refused() prints it, and sets *code. */
 json_t *client_hear(int fd, int *code, bool *end);
 bool client_refused(const json_t *reply, int *code);
-/** One request (taken over), one reply. NULL after a message, with *code set. */
+/** Waits until there is an answer to read, as long as the agent answers others. False: it does not. */
+bool client_wait(int fd);
+/** One request (taken over), one reply. NULL after a message, with *code set. An agent that hangs is not
+ *  waited for. */
 json_t *client_ask(json_t *request, int *code);
 /** The same for a command that also prints text: with `json` the reply is printed here, and NULL is
  *  returned with *code set to the outcome. */

@@ -50,7 +50,7 @@ static bool contains(const char *file, const char *word)
 }
 
 /* Without the agent: what can be checked from here, in the order in which things are needed. */
-static json_t *local_checks(void)
+static json_t *local_checks(bool hangs)
 {
 	json_t *document = json_pack("{s:i, s:[]}", "version", 1, "checks");
 	json_t *checks = json_object_get(document, "checks");
@@ -59,8 +59,13 @@ static json_t *local_checks(void)
 
 	if (!checks)
 		return NULL;
-	add(checks, "agent", ERROR, "no agent answers in this network namespace",
-	    "systemctl start ehagent; if it ends, see journalctl -u ehagent");
+	if (hangs)
+		add(checks, "agent", ERROR, "the agent runs, but does not answer",
+		    "see systemctl status ehagent and journalctl -u ehagent; systemctl restart "
+		    "ehagent keeps tasks");
+	else
+		add(checks, "agent", ERROR, "no agent answers in this network namespace",
+		    "systemctl start ehagent; if it ends, see journalctl -u ehagent");
 	add(checks, "configuration", access("/etc/ehsched/agent.conf", R_OK) ? ERROR : OK,
 	    "/etc/ehsched/agent.conf",
 	    "create it (see ehagent.conf(5)), then check it with "
@@ -113,6 +118,7 @@ static int run(int argc, char **argv, bool json)
 	json_t *reply, *check;
 	int fd, code = EXIT_DONE;
 	enum level worst = OK;
+	bool hangs;
 	size_t i;
 
 	if (argc > 1 && !strcmp(argv[1], "--pairs"))
@@ -121,11 +127,14 @@ static int run(int argc, char **argv, bool json)
 		return bad_argument(argv[1]);
 	fd = client_connect(true);
 	if (fd < 0) {
-		reply = local_checks();
+		reply = local_checks(errno == EAGAIN);
 	} else {
 		reply = NULL;
-		if (!client_send(fd, json_pack("{s:s}", "command", "doctor")))
-			reply = client_receive(fd, &code, NULL);
+		hangs = false;
+		if (!client_send(fd, json_pack("{s:s}", "command", "doctor"))) {
+			hangs = !client_wait(fd);
+			reply = hangs ? local_checks(true) : client_receive(fd, &code, NULL);
+		}
 		close(fd);
 		/* an agent that waits to join knows of no other node */
 		if (!json_is_false(json_object_get(
