@@ -7,6 +7,8 @@
 
 #include "order.h"
 
+#define PICTURE_SILENCE_S 4
+
 /** Which parts are shown. */
 enum picture_part { PART_ALL, PART_NODES, PART_TASKS, PART_PAST, PART_END };
 
@@ -15,6 +17,7 @@ struct picture_look {
 	const json_t *past; /**< with PART_PAST */
 	const json_t *before; /**< the last status, or NULL: execs are counted since then */
 	double seconds; /**< since then */
+	double silence; /**< seconds without an answer to a question; below PICTURE_SILENCE_S they are not said */
 	enum picture_part part;
 	enum order order;
 	const char *filter; /**< NULL or "": none */

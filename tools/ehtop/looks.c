@@ -22,8 +22,10 @@ static const char *const looks_words[LOOKS_KINDS][LOOKS_WORDS + 1] = {
 
 void looks_begin(struct looks *l, bool past)
 {
-	if (!looks_are_under_way(l))
+	if (l->failed == LOOKS_PAST && !past)
 		l->said[0] = '\0';
+	if (!l->asked)
+		l->asked = progress_seconds(CLOCK_BOOTTIME);
 	for (int i = 0; i < LOOKS_KINDS; i++)
 		if (!l->under_way[i] && (i != LOOKS_PAST || past))
 			l->under_way[i] = ask_begin(looks_words[i]);
@@ -35,6 +37,11 @@ bool looks_are_under_way(const struct looks *l)
 		if (l->under_way[i])
 			return true;
 	return false;
+}
+
+double looks_silence(const struct looks *l)
+{
+	return l->asked ? progress_seconds(CLOCK_BOOTTIME) - l->asked : 0;
 }
 
 int looks_poll(const struct looks *l, struct pollfd fds[LOOKS_KINDS])
@@ -63,14 +70,18 @@ static void looks_finish(struct looks *l, enum looks_at at)
 	if (!answer) {
 		/* Without an agent the last picture stays, and why. */
 		snprintf(l->said, sizeof(l->said), "%.*s", (int)strcspn(said, "\n"), said);
+		l->failed = at;
 		free(said);
 		return;
 	}
+	if (l->failed == at)
+		l->said[0] = '\0';
 	l->bytes[at] = strlen(said);
 	if (at == LOOKS_STATUS) {
 		looks_put(&l->before, l->status);
 		l->status = answer;
 		l->before_looked = l->looked;
+		l->asked = 0;
 		l->looked = progress_seconds(CLOCK_BOOTTIME);
 	} else {
 		looks_put(at == LOOKS_TASKS ? &l->tasks : &l->past, answer);

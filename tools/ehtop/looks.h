@@ -14,14 +14,18 @@ struct looks {
 	json_t *status, *before, *tasks,
 		*past; /**< as they were last; `before`: the last status but one */
 	double looked, before_looked; /**< when, CLOCK_BOOTTIME; 0: never */
+	double asked; /**< since when the status has had no answer; 0: it has one */
 	size_t bytes[LOOKS_KINDS]; /**< of each answer, as it was last */
 	char said[256]; /**< why one of them could not be had; "": all were */
+	enum looks_at failed; /**< that one */
 	struct ask *under_way[LOOKS_KINDS];
 };
 
 /** Asks for all but the history, or with `past` for that too. What is still under way is not asked for again. */
 void looks_begin(struct looks *l, bool past);
 bool looks_are_under_way(const struct looks *l);
+/** Seconds that the status has been asked for without an answer. */
+double looks_silence(const struct looks *l);
 /** Those that are to be polled: at most LOOKS_KINDS. Their number. */
 int looks_poll(const struct looks *l, struct pollfd fds[LOOKS_KINDS]);
 /** Takes what has come. Whether an answer is whole, so that there is something new. */

@@ -45,8 +45,11 @@ static int picture_head(struct picture *p, const struct picture_look *look)
 	}
 	if (localtime_r(&now, &tm))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	snprintf(text, sizeof(text), "%s: %zu of %zu nodes up", client_host(look->status, "self"),
-		 up, all);
+	snprintf(text, sizeof(text), "%s: ", client_host(look->status, "self"));
+	if (look->silence >= PICTURE_SILENCE_S)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "no answer for %.0f s, before that ", look->silence);
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "%zu of %zu nodes up", up, all);
 	if (draining)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %zu draining",
 			 draining);
@@ -59,7 +62,11 @@ static int picture_head(struct picture *p, const struct picture_look *look)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), ", only \"%.40s\"",
 			 look->filter);
 	line = ROW(p, look->columns, { text, 0 }, { clock, -8 });
-	return line_heading(line) ? 0 : -ENOMEM;
+	if (!line_heading(line))
+		return -ENOMEM;
+	if (look->silence >= PICTURE_SILENCE_S)
+		line->tone = TONE_FAILED;
+	return 0;
 }
 
 static enum line_tone node_tone(const json_t *node)

@@ -122,6 +122,7 @@ static void screen_make(struct screen *s)
 					   .past = s->looks.past,
 					   .before = s->looks.before,
 					   .seconds = s->looks.looked - s->looks.before_looked,
+					   .silence = looks_silence(&s->looks),
 					   .part = s->part,
 					   .order = s->order,
 					   .filter = s->filter,
@@ -147,8 +148,10 @@ static void screen_show(struct screen *s)
 
 	screen_make(s);
 	erase();
-	if (s->picture.n && LINES > 0)
+	if (s->picture.n && LINES > 0) {
+		attrset(screen_tone(s->picture.lines[0].tone));
 		mvaddstr(0, 0, s->picture.lines[0].text);
+	}
 	screen_scroll(s, rows);
 	for (size_t i = 0; i < rows && 1 + s->first + i < s->picture.n; i++) {
 		const struct line *line = &s->picture.lines[1 + s->first + i];
@@ -318,10 +321,11 @@ static bool screen_key(struct screen *s, int key)
 	return true;
 }
 
-/* Looks when it is time, and takes what has come. Returns the ms until it is time again. */
+/* Looks when it is time, and takes what has come. Returns the ms until it is time again, or to show
+ * how long nothing has come. */
 static int screen_look(struct screen *s, const struct pollfd *fds, int n)
 {
-	double now = progress_seconds(CLOCK_BOOTTIME);
+	double now = progress_seconds(CLOCK_BOOTTIME), left;
 	const bool asked = looks_are_under_way(&s->looks);
 
 	looks_take(&s->looks, fds, n);
@@ -332,7 +336,9 @@ static int screen_look(struct screen *s, const struct pollfd *fds, int n)
 		/* one that could not be started is over already */
 		looks_take(&s->looks, NULL, 0);
 	}
-	return looks_are_under_way(&s->looks) ? -1 : (int)ceil((s->next - now) * 1000);
+	left = looks_are_under_way(&s->looks) ? 1 : fmax(s->next - now, 0.1);
+	/* the picture says how long it has been waited for an answer */
+	return (int)ceil(1000 * (looks_silence(&s->looks) > 0 ? fmin(left, 1) : left));
 }
 
 int screen_run(double delay)
