@@ -62,6 +62,15 @@ for words in ("--delay", "0"), ("--twice",), ("--json",), ("word",):
     r = ehctl("top", *words)
     ok(f"wrong usage: {' '.join(words)}", r.returncode == 2 and not r.stdout and r.stderr.startswith("ehctl top: "), r)
 
+with c.net.enter(0):
+    pid, master = pty.fork()
+    if not pid:
+        os.environ["TERM"] = "dumb"
+        os.execv(EHCTL, ["ehctl", "top"])
+shown, see = shown_at(master)
+ok("a terminal without places", see(b"is TERM right?") and os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1 and shown.strip().count(b"\n") == 0, shown)
+os.close(master)
+
 # ---- on a terminal ----
 
 
@@ -80,9 +89,9 @@ down = b"\x1bOB"
 os.write(master, b"d")
 ok("nothing is chosen", see(b"choose a node first"), shown)
 os.write(master, down + b"d")
-ok("drain: it asks", see(b"drain 0.0? It gets no new tasks. [y/n]"), shown)
+ok("drain: it asks", see(b"drain n0? It gets no new tasks. [y/n]"), shown)
 os.write(master, b"n" + down + b"d")
-ok("no is no", see(b"drain 0.1?") and not drains(0), shown)
+ok("no is no", see(b"drain n1?") and not drains(0), shown)
 os.write(master, b"y")
 ok("then for a reason", see(b"reason, which all see"), shown)
 before = shown.count(b"DRAINING")
@@ -90,13 +99,13 @@ os.write(master, b"lunch\n")
 ok("drain", until(lambda: drains(1)) and see(b"lunch"), shown)
 must("the picture has it", until(lambda: see(b"") and shown.count(b"DRAINING") > before), shown)
 os.write(master, b"d")
-ok("undrain: it asks", see(b"undrain 0.1?"), shown)
+ok("undrain: it asks", see(b"undrain n1?"), shown)
 os.write(master, b"y")
 ok("undrain", until(lambda: not drains(1)), shown)
 os.write(master, down + down + b"w")
 ok("why", see(b"any key goes back") and b"0.1" in shown, shown)
 os.write(master, b" k")
-ok("cancel: it asks", see(b"cancel task 0.0:"), shown)
+ok("cancel: it asks", see(b"cancel task 0.0:") and see(b" (sh)? [y/n]"), shown)
 os.write(master, b"y")
 ok("cancel", task.wait(WAIT) != 0, task.returncode)
 os.write(master, b"?")
@@ -116,6 +125,6 @@ os.waitpid(pid, 0)
 ok("an interrupt ends it, and the terminal is as it was", see(b"\x1b[?1049l"), shown)
 os.close(master)
 r = ehctl("top", "--once")
-ok("--once without an agent", r.returncode == 1 and "cannot connect" in r.stderr and not r.stdout, r)
+ok("--once without an agent", r.returncode == 1 and r.stderr.startswith("ehctl top: cannot connect") and not r.stdout, r)
 task.stdout.close()
 done()

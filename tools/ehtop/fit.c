@@ -59,6 +59,23 @@ unsigned int fit_width(const char *text)
 	return width;
 }
 
+size_t fit_line(const char *text, unsigned int columns)
+{
+	mbstate_t state = { 0 };
+	size_t at = 0, space = 0, indent = strspn(text, " "), n;
+	unsigned int used = 0;
+	int wide;
+
+	for (; text[at] != '\n' && (n = fit_next(text + at, &state, &wide)); at += n) {
+		if (text[at] == ' ' && at >= indent)
+			space = at;
+		used += wide < 0 ? 1 : wide;
+		if (at && used > columns)
+			return space ?: at;
+	}
+	return at;
+}
+
 static size_t fit_spaces(char *out, size_t length, size_t size, unsigned int columns)
 {
 	while (columns--)

@@ -16,6 +16,8 @@ size_t fit_add(char *out, size_t length, size_t size, const char *text, unsigned
 	       enum fit side);
 /** How many columns it takes; each character that cannot be shown takes one. */
 unsigned int fit_width(const char *text);
+/** Bytes of its first line that are on one of so many columns, up to a space if there is one. */
+size_t fit_line(const char *text, unsigned int columns);
 /** A bar of `columns` for part/whole, in eighths of a column where the locale has UTF-8. */
 size_t fit_bar(char *out, size_t length, size_t size, double part, double whole,
 	       unsigned int columns);

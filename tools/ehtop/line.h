@@ -25,6 +25,7 @@ struct line {
 	enum line_tone tone;
 	bool draining;
 	char id[64]; /**< of the node or task */
+	char name[128]; /**< what the line shows of it: a host, or a task and its command */
 };
 
 struct picture {

@@ -58,11 +58,13 @@ static int main_once(void)
 	struct looks looks = { 0 };
 	struct picture_look look = { .columns = main_columns() };
 	int code = EXIT_REFUSED;
+	const char *said;
 
 	main_look(&looks);
 	if (!looks.tasks || !looks.status) {
-		/* a message of ehctl, which names itself */
-		fprintf(stderr, "%s\n", looks.said);
+		/* "ehctl status: …" of the one that was asked */
+		said = strstr(looks.said, ": ");
+		fail(0, "%s", said ? said + 2 : looks.said);
 		goto free_all;
 	}
 	look.status = looks.status;
@@ -103,7 +105,9 @@ int main(int argc, char **argv)
 		return command_finish(EXIT_DONE);
 	}
 	if (json)
-		return bad_usage("there is no --json: `ehctl status --json` has what it shows");
+		return bad_usage(
+			"there is no --json: `ehctl status --json` and `ehctl tasks --all --json` "
+			"have what it shows");
 	code = options_parse(argc, argv, table, &a);
 	if (code)
 		return code;

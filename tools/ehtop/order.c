@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/common/common.h"
+#include "tools/ehctl/client.h"
 
 static const char *const order_names[] = { "code", "busy", "memory", "longest", "name" };
 
@@ -22,19 +23,34 @@ struct order_item {
 	size_t place; /* what is equal stays as it was */
 };
 
-/* Whether a text of it has the filter in it. */
+static bool order_has(const json_t *item, const char *member, const char *filter)
+{
+	const char *text = json_string_value(json_object_get(item, member));
+
+	return text && strcasestr(text, filter);
+}
+
+/* Whether what is shown of it has the filter in it: codes and the like would be found where nobody sees them. */
 static bool order_matches(const json_t *item, const char *filter)
 {
-	const char *key;
-	json_t *value;
+	static const char *const members[] = { "user", "command", "reason", "short" };
+	static const char *const nodes[] = { "node", "home", "executor" };
+	const json_t *drain = json_object_get(item, "drain");
+	const bool task = json_object_get(item, "executor");
+	const char *agent = text_of(item, "agent");
+	char session[64];
 
-	if (json_is_string(item))
-		return strcasestr(json_string_value(item), filter);
-	json_object_foreach((json_t *)item, key, value)
-		if ((json_is_string(value) || json_is_object(value)) &&
-		    order_matches(value, filter))
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+		if (order_has(item, members[i], filter))
 			return true;
-	return false;
+	for (size_t i = task; i < (task ? 3 : 1); i++)
+		if (strcasestr(client_host(item, nodes[i]), filter))
+			return true;
+	if (task)
+		return order_has(item, "state", filter) ||
+		       strcasestr(client_session(item, session), filter);
+	return strcasestr(strcmp(agent, "up") ? "down" : client_state(item), filter) ||
+	       order_has(drain, "reason", filter) || order_has(drain, "by", filter);
 }
 
 /* NULL and what is no number come last. */

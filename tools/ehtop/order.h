@@ -17,7 +17,7 @@ enum order {
 /** The word for it. */
 const char *order_name(enum order by);
 /**
- * Those of a list in which some text has the filter in it ("": all), in this order. NULL: out of memory;
+ * Those of a list of which something that is shown has the filter in it ("": all), in this order. NULL: out of memory;
  * the caller owns the new list.
  */
 json_t *order_list(const json_t *list, enum order by, const char *filter);

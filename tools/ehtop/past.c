@@ -33,6 +33,7 @@ static int past_task(struct picture *p, const struct picture_look *look, const j
 	line->about = ABOUT_TASK;
 	line->tone = past_failed(task) ? TONE_FAILED : TONE_PLAIN;
 	snprintf(line->id, sizeof(line->id), "%s", text_of(task, "id"));
+	snprintf(line->name, sizeof(line->name), "%s (%.48s)", line->id, text_of(task, "command"));
 	return 0;
 }
 
@@ -44,7 +45,7 @@ int past_make(struct picture *p, const struct picture_look *look)
 	int err = tasks ? 0 : -ENOMEM;
 
 	line = ROW(p, look->columns, { "START", 11 }, { "USER", 8 }, { "HOME", 8 },
-		   { "EXECUTOR", 8 }, { "ELAPSED", -7 }, { "END", 7 }, { "REASON", 13 },
+		   { "EXECUTOR", 8 }, { "ELAPSED", -7 }, { "EXIT", 7 }, { "REASON", 13 },
 		   { "COMMAND", 0 });
 	if (!line_heading(line))
 		err = -ENOMEM;

@@ -153,6 +153,7 @@ static int picture_node(struct picture *p, const struct picture_look *look, cons
 	line->tone = node_tone(node);
 	line->draining = node_drains(node);
 	snprintf(line->id, sizeof(line->id), "%s", text_of(node, "code"));
+	snprintf(line->name, sizeof(line->name), "%s", client_host(node, "node"));
 	return 0;
 }
 
@@ -277,6 +278,7 @@ static int picture_task(struct picture *p, const struct picture_look *look, cons
 		return -ENOMEM;
 	line->about = ABOUT_TASK;
 	snprintf(line->id, sizeof(line->id), "%s", id);
+	snprintf(line->name, sizeof(line->name), "%s (%.48s)", id, text_of(task, "command"));
 	return 0;
 }
 
@@ -362,20 +364,37 @@ static int picture_reasons(struct picture *p, const struct picture_look *look)
 	return line ? 0 : -ENOMEM;
 }
 
+/* A list without lines may have none, or none with the filter in it. */
+static int picture_found(struct picture *p, const struct picture_look *look)
+{
+	char text[96];
+
+	if (!look->filter || !*look->filter)
+		return 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->lines[i].about)
+			return 0;
+	snprintf(text, sizeof(text), "nothing here has \"%.40s\" in it", look->filter);
+	return line_new(p) && ROW(p, look->columns, { text, 0 }) ? 0 : -ENOMEM;
+}
+
 int picture_make(struct picture *p, const struct picture_look *look)
 {
 	int err;
 
 	p->n = 0;
 	err = picture_head(p, look);
-	if (look->part == PART_PAST)
-		return err ? err : past_make(p, look);
+	if (look->part == PART_PAST) {
+		err = err ? err : past_make(p, look);
+		return err ? err : picture_found(p, look);
+	}
 	if (look->part != PART_TASKS)
 		err = err ? err : picture_nodes(p, look);
 	if (look->part == PART_ALL)
 		err = err ? err : picture_sessions(p, look);
 	if (look->part != PART_NODES)
 		err = err ? err : picture_tasks(p, look);
+	err = err ? err : picture_found(p, look);
 	return err ? err : picture_reasons(p, look);
 }
 

@@ -24,7 +24,7 @@
 	"d          drain the node, or undrain it\n"                            \
 	"k          cancel the task\n"                                          \
 	"s          sort by code, busy, memory, longest, name\n"                \
-	"/          only what has this text in it; empty: all\n"                \
+	"/          only what has this text in it; empty, or Esc: all\n"        \
 	"space      look now\n"                                                 \
 	"q          quit\n\n"                                                   \
 	"A bar is the load; its middle is the threshold. * marks a node that\n" \
@@ -182,10 +182,14 @@ static void screen_do(struct screen *s, const char *const *words, const char *do
 {
 	char *said;
 
-	if (ask(words, &said) || said[0])
-		screen_say(s, said[0] ? said : "ehctl failed, and gave no reason");
-	else
+	if (!ask(words, &said) && !said[0])
 		screen_say(s, done);
+	else if (!said[0])
+		screen_say(s, "ehctl failed, and gave no reason");
+	else if ((int)fit_width(said) < COLS)
+		screen_say(s, said);
+	else
+		terminal_text(said);
 	free(said);
 }
 
@@ -203,11 +207,11 @@ static void screen_drain(struct screen *s)
 	if (line->draining) {
 		words[0] = "undrain";
 		words[2] = NULL;
-		if (screen_sure("undrain %s?", line->id))
+		if (screen_sure("undrain %s?", line->name))
 			screen_do(s, words, "undrained");
 		return;
 	}
-	if (!screen_sure("drain %s? It gets no new tasks.", line->id))
+	if (!screen_sure("drain %s? It gets no new tasks.", line->name))
 		return;
 	if (!terminal_line("reason, which all see (may be empty): ", reason, sizeof(reason)))
 		return;
@@ -229,7 +233,7 @@ static void screen_task(struct screen *s, int key)
 	words[1] = line->id;
 	if (key == 'k') {
 		words[0] = "cancel";
-		if (screen_sure("cancel task %s?", line->id))
+		if (screen_sure("cancel task %s?", line->name))
 			screen_do(s, words, "cancelled");
 		return;
 	}
@@ -299,6 +303,10 @@ static bool screen_key(struct screen *s, int key)
 		break;
 	case '/':
 		screen_filter(s);
+		break;
+	case 27: /* Escape */
+		s->filter[0] = '\0';
+		s->first = 0;
 		break;
 	case ' ':
 		s->next = 0;

@@ -15,6 +15,7 @@
 #include "tools/common/common.h"
 
 #define TERMINAL_OTHERS 4
+#define TERMINAL_KILL 21 /* Ctrl-U */
 
 /* What is to be undone also when nothing of this program can be trusted any more. */
 static struct termios terminal_was;
@@ -64,9 +65,19 @@ static int terminal_catch(void)
 
 int terminal_open(void)
 {
+	const char *cursor;
+	SCREEN *screen;
+
 	if (tcgetattr(STDIN_FILENO, &terminal_was) || terminal_catch())
 		return fail(EXIT_REFUSED, "cannot use this terminal: %s", strerror(errno));
-	if (!newterm(NULL, stdout, stdin))
+	screen = newterm(NULL, stdout, stdin);
+	cursor = screen ? tigetstr((char *)"cup") : NULL;
+	if (screen && (!cursor || cursor == (const char *)-1)) {
+		/* it has no way to write at a place */
+		endwin();
+		screen = NULL;
+	}
+	if (!screen)
 		return fail(EXIT_REFUSED, "cannot use this terminal: is TERM right?");
 	terminal_add_undo("sgr0");
 	terminal_add_undo("rmkx");
@@ -92,8 +103,13 @@ void terminal_close(void)
 	sigset_t ends;
 
 	/* nothing is to be drawn where nobody looks */
-	if (!terminal_gone)
+	if (!terminal_gone) {
+		/* where there is no second screen, the next prompt is on this line */
+		move(LINES - 1, 0);
+		clrtoeol();
+		refresh();
 		endwin();
+	}
 	if (!terminal_ended_by)
 		return;
 	signal(terminal_ended_by, SIG_DFL);
@@ -156,13 +172,13 @@ void terminal_text(const char *text)
 	do {
 		erase();
 		for (at = text, row = 0; *at && row < LINES - 1; row++) {
-			const size_t n = strcspn(at, "\n");
+			const size_t n = fit_line(at, COLS);
 
 			snprintf(one, sizeof(one), "%.*s", (int)n, at);
 			line[0] = '\0';
 			fit_add(line, 0, sizeof(line), one, COLS, FIT_LEFT);
 			mvaddstr(row, 0, line);
-			at += n + (at[n] == '\n');
+			at += n + (at[n] == '\n' || at[n] == ' ');
 		}
 		mvaddstr(LINES - 1, 0, "any key goes back");
 		refresh();
@@ -170,14 +186,14 @@ void terminal_text(const char *text)
 	} while (key == KEY_RESIZE);
 }
 
-static void terminal_ask(const char *question, const char *said)
+/* The question leaves some columns to what is said. */
+static void terminal_ask(const char *question, const char *said, int columns)
 {
+	const int room = COLS - 1 - columns, wide = (int)fit_width(question);
+	const size_t n = wide < room ? wide : room > 0 ? room : 0;
 	char line[1024] = "";
-	size_t n;
 
-	n = fit_add(line, 0, sizeof(line), question,
-		    strlen(question) < (size_t)COLS ? strlen(question) : (size_t)COLS - 1,
-		    FIT_LEFT);
+	fit_add(line, 0, sizeof(line), question, n, FIT_LEFT);
 	move(LINES - 1, 0);
 	clrtoeol();
 	addstr(line);
@@ -190,10 +206,11 @@ static void terminal_ask(const char *question, const char *said)
 
 bool terminal_sure(const char *question)
 {
+	static const char choice[] = " [y/n] ";
 	int key;
 
 	do {
-		terminal_ask(question, " [y/n] ");
+		terminal_ask(question, choice, sizeof(choice) - 1);
 		key = terminal_next();
 	} while (key == KEY_RESIZE);
 	return key == 'y' || key == 'Y';
@@ -205,7 +222,7 @@ bool terminal_line(const char *question, char *out, size_t size)
 	int key;
 
 	for (;;) {
-		terminal_ask(question, out);
+		terminal_ask(question, out, COLS / 3);
 		curs_set(1);
 		key = terminal_next();
 		curs_set(0);
@@ -213,7 +230,9 @@ bool terminal_line(const char *question, char *out, size_t size)
 			return true;
 		if (key == ERR || key == 27)
 			return false;
-		if ((key == KEY_BACKSPACE || key == 127 || key == 8) && n) {
+		if (key == killchar() || key == TERMINAL_KILL)
+			out[n = 0] = '\0';
+		else if ((key == KEY_BACKSPACE || key == 127 || key == 8) && n) {
 			/* a character may have several bytes */
 			do
 				n--;

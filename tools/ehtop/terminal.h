@@ -16,7 +16,7 @@ bool terminal_is_over(void);
 /** The next key of curses. ERR: none for that long (below 0: ever), there is something to read from one of
  *  the `n` others, or it is over. */
 int terminal_key(int timeout_ms, struct pollfd *others, int n);
-/** Shows text over all, until a key. */
+/** Shows text over all, until a key; long lines go on in the next. */
 void terminal_text(const char *text);
 /** Asks below all. Whether the answer was y. */
 bool terminal_sure(const char *question);
