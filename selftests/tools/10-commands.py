@@ -473,6 +473,28 @@ with Agent(b"".join(frame(EVENT, e) for e in EVENTS)):
     r = ehctl("watch")
     ok("watch", r.stdout.decode().splitlines()[0].split() == ["T1", "state", "node", "0.1", "load", "0.5"],
        show(r))
+with Agent(frame(EVENT, {"time": "2026-11-30T22:23:51.242Z", "event": "stop", "node": "0.1"})):
+    r = ehctl("watch", env={**os.environ, "TZ": "XXX-5:30"})
+    ok("watch: local time", r.stdout.split() == [b"2026-12-01", b"03:53:51.242", b"stop", b"node", b"0.1"], show(r))
+    r = ehctl("watch", "--json", env={**os.environ, "TZ": "XXX-5:30"})
+    ok("but not in JSON", b"2026-11-30T22:23:51.242Z" in r.stdout, show(r))
+r = ehctl("watch", "--event", "nonsense")
+ok("watch: no such event", clean_error(r, 2, "watch", "--event nonsense"), show(r))
+told = set()
+for folder, _, files in os.walk(f"{TOP}/agent"):
+    for name in files:
+        with open(f"{folder}/{name}", encoding="utf-8") as f:
+            told |= set(re.findall(r'\bevent_tell\([^,"]+, "([^"]+)"', f.read()))
+ok("it names those that there are", told and told == set(r.stderr.decode().splitlines()[0].split("must be one of ")[1].split()), (told, show(r)))
+for more in (), ("--all",):
+    r = ehctl("watch", "--user", "nosuch", *more)
+    ok(f"watch{' of all nodes' if more else ''}: no such user", clean_error(r, 1 if more else 2, "watch", *() if more else ("no such user",)), show(r))
+with Agent(frame(REPLY, {"version": 1, "tasks": [], "more": False, "nodes": [{"code": "0.1", "host": "n1"}]})):
+    for node, known in ("n1", True), ("0.1", True), ("n", False):
+        r = ehctl("history", "--node", node)
+        ok(f"history of {node}", r.returncode == 0 and (not r.stderr if known else b"--node n: the agent knows no such" in r.stderr), show(r))
+        r = ehctl("watch", "--node", node)
+        ok(f"watch of {node}", (b"--node n: the agent knows no such" in r.stderr) == (not known), show(r))
 with Agent(b"".join(frame(EVENT, e) for e in EVENTS) * 5000, linger=True):
     r = run("sh", "-c", f"{work}/ehctl watch | head -n 1")
     ok("watch ends with its reader", r.returncode == 0 and r.stdout.count(b"\n") == 1, show(r))

@@ -313,6 +313,33 @@ void client_print_draining(const json_t *status)
 	}
 }
 
+bool client_is_user(const char *text, uint64_t *uid)
+{
+	const struct passwd *user = getpwnam(text);
+
+	if (user)
+		*uid = user->pw_uid;
+	return user || !parse_count(text, UINT32_MAX - 1, uid);
+}
+
+int client_check_node(const char *node)
+{
+	int code;
+	json_t *status = client_ask(json_pack("{s:s}", "command", "status"), &code), *known;
+	bool found = false;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "nodes"), i, known)
+		found |= !strcmp(text_of(known, "code"), node) ||
+			 !strcmp(client_host(known, "node"), node);
+	if (status && !found)
+		fail(0,
+		     "--node %s: the agent knows no such host or code; `ehctl status` lists them",
+		     node);
+	json_decref(status);
+	return code;
+}
+
 void client_add_user(json_t *task)
 {
 	uid_t uid = json_integer_value(json_object_get(task, "uid"));

@@ -4,6 +4,7 @@
 #define EHCTL_CLIENT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <jansson.h>
 
 /** A connection to the agent, or -1 after a message; with `quiet` there is none if nobody answers. Sets errno; EAGAIN:
@@ -30,6 +31,10 @@ json_t *client_ask_text(json_t *request, bool json, int *code);
  *  knows no host for it, "-" if there is none. */
 const char *client_host(const json_t *object, const char *member);
 
+/** Whether this names a user of this host, or is a number. */
+bool client_is_user(const char *text, uint64_t *uid);
+/** Says so if --node names a node that the agent does not know. 0, or an exit code: there is no agent. */
+int client_check_node(const char *node);
 /** Adds the name of its user to a task: the agent must not wait for the name service; a program that asks it may. */
 void client_add_user(json_t *task);
 /** NAME of its session, which is called NAME.PID.NUMBER; "-": none. */

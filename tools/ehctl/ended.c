@@ -25,6 +25,22 @@ double ended_seconds(const char *text)
 	return (double)timegm(&tm) + second;
 }
 
+const char *ended_moment(const char *text, char out[ENDED_TEXT])
+{
+	const double seconds = ended_seconds(text);
+	const time_t at = (time_t)seconds;
+	const char *rest = strchr(text, '.');
+	struct tm tm;
+	size_t n;
+
+	if (seconds < 0 || !localtime_r(&at, &tm))
+		return text;
+	n = strftime(out, ENDED_TEXT, "%F %T", &tm);
+	if (rest)
+		snprintf(out + n, ENDED_TEXT - n, "%.*s", (int)strcspn(rest, "Z"), rest);
+	return out;
+}
+
 const char *ended_clock(const char *text, char out[ENDED_TEXT])
 {
 	const double seconds = ended_seconds(text);

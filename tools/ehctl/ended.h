@@ -5,10 +5,12 @@
 
 #include <jansson.h>
 
-#define ENDED_TEXT 24
+#define ENDED_TEXT 32
 
 /** A time of the agent, in seconds since 1970; -1: this is none. */
 double ended_seconds(const char *text);
+/** Its local time with the date and what is below a second; what is none stays as it is. */
+const char *ended_moment(const char *text, char out[ENDED_TEXT]);
 /** Its local time: of today without the date. "-": it is none. */
 const char *ended_clock(const char *text, char out[ENDED_TEXT]);
 /** By `exit`, `signal` and `state`: the exit status, the signal that killed it, or what else became of it. */

@@ -6,9 +6,26 @@
 #include <string.h>
 
 #include "client.h"
+#include "ended.h"
 #include "tools/common/common.h"
 
 /* ---- which events ---- */
+
+#define EVENT_NAMES                                                            \
+	"state place finish threshold peer controller join leave certificate " \
+	"revoked drain start stop reload launcher module"
+
+const char *event_unknown(const char *name)
+{
+	const char *at = EVENT_NAMES;
+
+	for (size_t n; *at; at += n + (at[n] == ' ')) {
+		n = strcspn(at, " ");
+		if (strlen(name) == n && !strncmp(at, name, n))
+			return NULL;
+	}
+	return EVENT_NAMES;
+}
 
 /* Whether one of the members that name nodes is this host or code. */
 static bool is_about(const json_t *event, const char *node)
@@ -86,10 +103,11 @@ static void print_end(const json_t *event)
 /* The other members come in the order in which the agent said them, hosts instead of codes. */
 void event_print(const json_t *event, bool all)
 {
+	char at[ENDED_TEXT];
 	const char *key;
 	json_t *value;
 
-	printf("%s  ", text_of(event, "time"));
+	printf("%s  ", ended_moment(text_of(event, "time"), at));
 	if (all)
 		printf("%-10s  ", client_host(event, "self"));
 	printf("%-10s", text_of(event, "event"));

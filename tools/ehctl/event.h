@@ -14,6 +14,9 @@ struct event_filter {
 	const char *user; /**< of a task: a name or a number */
 };
 
+/** Names of all events, with spaces between; NULL if this is one of them. */
+const char *event_unknown(const char *name);
+
 bool event_is_wanted(const struct event_filter *filter, const json_t *event);
 
 /** Prints time, event and the rest; with `all` also the node that tells it (`self`). */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +25,7 @@
 struct arguments {
 	json_t *ask;
 	uint64_t most;
-	const char *by, *plot;
+	const char *by, *plot, *node;
 	bool csv, events;
 };
 
@@ -46,10 +45,9 @@ static int take_time(struct arguments *a, const char *name, const char *text)
 
 static int take_user(struct arguments *a, const char *text)
 {
-	const struct passwd *user = getpwnam(text);
-	uint64_t uid = user ? user->pw_uid : 0;
+	uint64_t uid = 0;
 
-	if (!user && parse_count(text, UINT32_MAX - 1, &uid))
+	if (!client_is_user(text, &uid))
 		return bad_usage("--user %s: no such user", text);
 	json_object_set_new(a->ask, "uid", json_integer((json_int_t)uid));
 	return 0;
@@ -96,6 +94,7 @@ static int take(void *ctx, int option, const char *text)
 	case 'U':
 		return take_user(a, text);
 	case 'N':
+		a->node = text;
 		return take_text(a, "executor", text);
 	case 'p':
 		return take_text(a, "program", text);
@@ -300,6 +299,8 @@ static int run(int argc, char **argv, bool json)
 		code = bad_usage("--by and --plot: one of them");
 	if (!code && a.events)
 		code = check_events(&a);
+	if (!code && a.node)
+		code = client_check_node(a.node);
 	if (code) {
 		json_decref(a.ask);
 		return code;
@@ -321,7 +322,8 @@ const struct command history_command = {
 		"                     (ago), today, yesterday, 14:30, 2026-11-23 or\n"
 		"                     \"2026-11-23 14:30\"; local time, or UTC with a Z behind it\n"
 		"  --user USER        a name or a number\n"
-		"  --node NODE        that ran there: a host or a code\n"
+		"  --node NODE        that ran there: a host or a code; one that is not known now\n"
+		"                     is named\n"
 		"  --program NAME     a path, or its last part\n"
 		"  --reason REASON    as `ehctl why` names it\n"
 		"  --session NAME     as it was given with `ehctl run -n`\n"

@@ -116,6 +116,20 @@ static int watch_all(const struct arguments *a)
 	return code;
 }
 
+static int check(const struct arguments *a)
+{
+	const struct event_filter *f = &a->filter;
+	const char *names = f->event ? event_unknown(f->event) : NULL;
+	uint64_t uid;
+
+	if (names)
+		return bad_usage("--event %s: must be one of %s", f->event, names);
+	/* a user elsewhere may have no account here */
+	if (f->user && !a->all && !client_is_user(f->user, &uid))
+		return bad_usage("--user %s: no such user", f->user);
+	return f->node ? client_check_node(f->node) : 0;
+}
+
 static int run(int argc, char **argv, bool json)
 {
 	struct arguments a = { .json = json };
@@ -123,6 +137,8 @@ static int run(int argc, char **argv, bool json)
 
 	if (!code && optind < argc)
 		code = bad_argument(argv[optind]);
+	if (!code)
+		code = check(&a);
 	if (code)
 		return code;
 	return a.all ? watch_all(&a) : watch_own(&a);
@@ -133,7 +149,8 @@ const struct command watch_command = {
 	.arguments = "[--all] [--event NAME] [--node NODE] [--program NAME] [--user USER] [--json]",
 	.help = "show events, one per line, until interrupted\n\n"
 		"Events are state changes, placements, ends of tasks, thresholds, peers,\n"
-		"controllers, drains, and what becomes of agents and the module.\n"
+		"controllers, drains, and what becomes of agents and the module. Times are local,\n"
+		"with --json UTC.\n"
 		"  --all           those of all nodes, looked for each second; else of this one\n"
 		"  --event NAME    only these, such as place, finish or peer\n"
 		"  --node NODE     only what has to do with this host or code\n"
