@@ -489,6 +489,16 @@ ok("it names those that there are", told and told == set(r.stderr.decode().split
 for more in (), ("--all",):
     r = ehctl("watch", "--user", "nosuch", *more)
     ok(f"watch{' of all nodes' if more else ''}: no such user", clean_error(r, 1 if more else 2, "watch", *() if more else ("no such user",)), show(r))
+LONG = {"id": "0.0:4611687814484141", "user": "root", "uid": 0, "home": "0.0", "executor": "0.1", "executor_host": "a-node-with-a-name", "reason": "files-differ",
+        "state": "ended", "started": "2020-11-23T10:00:00Z", "elapsed": 3661.0, "exit": None, "signal": 15, "cpu_user": 100.0, "cpu_system": 20.0, "memory": 123456789,
+        "session": "a-session-with-a-long-name.123.0", "command": "a-command-with-a-long-name"}
+with Agent(frame(REPLY, {"version": 1, "tasks": [LONG], "more": False})):
+    shown = terminal(f"{work}/ehctl", "history", columns=80)
+    ok("history: how it ended is not cut", " SIGTERM " in shown and "a-command-with" not in shown, shown)
+GROUP = {"key": "x" * 40 + ".12345.0", "started": "2020-11-23T10:00:00Z", "elapsed": 3661.0, "tasks": 10, "away": 3, "cpu_away": 3.0, "lost": 0, "exit": 1}
+with Agent(frame(REPLY, {"version": 1, "groups": [GROUP], "more": False})):
+    shown = terminal(f"{work}/ehctl", "history", "--by", "session", columns=80)
+    ok("history --by session: a long name is cut", all(len(line) <= 80 for line in shown.splitlines()) and "x" * 20 in shown, shown)
 with Agent(frame(REPLY, {"version": 1, "tasks": [], "more": False, "nodes": [{"code": "0.1", "host": "n1"}]})):
     for node, known in ("n1", True), ("0.1", True), ("n", False):
         r = ehctl("history", "--node", node)

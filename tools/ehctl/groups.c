@@ -90,6 +90,7 @@ static void groups_print_sessions(const json_t *groups, bool all)
 	const json_t *one;
 	size_t i;
 
+	table_column(t, 0, TABLE_CUTS);
 	table_column(t, 1, TABLE_SPARE);
 	for (unsigned int column = 3; column < 8; column++)
 		table_column(t, column, TABLE_RIGHT);

@@ -166,7 +166,7 @@ static void print_table(const json_t *document)
 					   TABLE_CUTS,
 					   TABLE_CUTS | TABLE_SPARE,
 					   TABLE_CUTS,
-					   TABLE_CUTS,
+					   0,
 					   TABLE_RIGHT | TABLE_SPARE,
 					   TABLE_RIGHT | TABLE_SPARE,
 					   TABLE_CUTS,
