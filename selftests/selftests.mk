@@ -131,7 +131,7 @@ fuzz_build = selftests/fuzz/refuse.o $(addprefix tools/ehplan/,build_make.o buil
 fuzz_workflow = selftests/fuzz/refuse.o $(addprefix tools/ehplan/,workflow.o journal.o durations.o)
 fuzz_history = $(addprefix helpers/ehhist/,query.o store.o)
 fuzz_view = $(addprefix helpers/ehview/,call.o data.o look.o names.o node.o owner.o)
-fuzz_http = $(addprefix tools/ehmetrics/,api.o events.o exposition.o http.o key.o look.o page.o) $(COMMON_SRC:.c=.o)
+fuzz_http = $(addprefix tools/ehmetrics/,api.o events.o exposition.o http.o key.o look.o page.o stream.o) $(COMMON_SRC:.c=.o)
 fuzz_replies = $(patsubst %.c,%.o,$(filter-out tools/ehctl/main.c,$(EHCTL_SRC)))
 # Ends of jobs, without what asks this machine.
 fuzz_end = selftests/fuzz/one_end.o $(patsubst %.c,%.o,$(filter-out helpers/end/calls.c helpers/common/agent_address.c,$(filter helpers/%,$(END_SRC))))

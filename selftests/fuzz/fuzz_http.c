@@ -189,11 +189,12 @@ static void request(struct input *in, int i)
 	const uint8_t *bytes = input_bytes(in, &n);
 
 	snprintf(more, sizeof(more), "%.*s", (int)(n < 32 ? n : 32), (const char *)bytes);
-	n = snprintf(text, sizeof(text), "%s %s%s HTTP/1.%u\r\nHost: %s\r\n%s\r\n",
+	n = snprintf(text, sizeof(text), "%s %s%s HTTP/1.%u\r\nHost: %s\r\n%s%s\r\n",
 		     how & 8 ? "HEAD" : "GET", paths[how & 7], how & 2 ? more : "", !(how & 16),
 		     how & 32  ? "127.0.0.1:1"
 		     : more[0] ? more
 			       : "localhost",
+		     how & 64 ? "Accept: text/event-stream\r\n" : "",
 		     i & 1 ? "X-Ehsched-Key: " KEY "\r\n" : "");
 	say(i, text, n);
 }
@@ -276,12 +277,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	signal(SIGPIPE, SIG_IGN);
 	play.m = (struct metrics){ .base = event_base_new(), .own = size & 1 };
-	play.m.look = look_new(play.m.base);
+	play.m.status = look_new(play.m.base, json_pack("{s:s}", "command", "status"));
+	play.m.tasks = look_new(play.m.base, json_pack("{s:s}", "command", "tasks"));
 	must(!http_parse("127.0.0.1:0", &at));
 	play.m.http = http_new(play.m.base, &at, routes, &play.m, why, sizeof(why));
 	must(play.m.http && http_is_local(play.m.http) && play.accept);
 	strcpy(play.m.key.text, KEY);
-	play.m.events = events_new(play.m.base);
+	play.m.streams = streams_new(play.m.base);
+	play.m.events = events_new(play.m.base, streams_on_news, play.m.streams);
 	for (int i = 0; i < VISITORS; i++)
 		play.visitors[i] = -1;
 	turn();
@@ -295,9 +298,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < VISITORS; i++)
 		go(i);
 	turn();
+	streams_free(play.m.streams);
 	events_free(play.m.events);
 	http_free(play.m.http);
-	look_free(play.m.look);
+	look_free(play.m.status);
+	look_free(play.m.tasks);
 	event_base_free(play.m.base);
 	while (play.n)
 		ask_end(play.asks[0]);
