@@ -463,7 +463,7 @@ with Hangs():
 with Hangs(2, frame(REPLY, {"version": 1, "tasks": [], "refused": [], "silent": [], "more": False})) as agent:
     r = ehctl("tasks", "--all", "--json")
     ok("an agent that answers others is waited for", r.returncode == 0 and json.loads(r.stdout)["tasks"] == []
-       and [a[1]["command"] for a in agent.asked] == ["status", "tasks"], (show(r), agent.asked))
+       and [a[1]["command"] for a in agent.asked] == ["get", "tasks"], (show(r), agent.asked))
 
 EVENTS = [{"time": "T1", "event": "state", "node": "0.1", "load": 0.5}, {"time": "T2", "event": "place"}]
 with Agent(b"".join(frame(EVENT, e) for e in EVENTS)):

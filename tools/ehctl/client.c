@@ -220,7 +220,7 @@ static bool client_lives(void)
 	/* one that has gone has closed the connection of the question, too */
 	if (fd < 0)
 		return errno != EAGAIN;
-	lives = client_send(fd, json_pack("{s:s}", "command", "status")) ||
+	lives = client_send(fd, json_pack("{s:s}", "command", "get")) ||
 		client_is_readable(fd, CLIENT_PROBE_S);
 	close(fd);
 	return lives;
