@@ -132,6 +132,19 @@ for words in ("-n", "0"), ("--by", "hour"):
     asked.clear()
     r = ehctl("history", "--all", *words)
     ok(f"without end: {' '.join(words)}", r.returncode == 0 and len(asked) <= 260 and "left out" in r.stderr, (len(asked), r.stderr[-500:]))
+
+
+def one_line(q):
+    """Events without end, of which all make one line, as each is told by another node."""
+    last = min(q.get("until", now), now)
+    return {"items": [{"event": "peer", "node": CODE, "agent": "up", "self": f"x{last - k}", "time": "2026-11-30T10:00:00Z", "id": f"{CODE}:{last - k}", "at": last - k}
+                      for k in range(1, 201)], "rest": last - 200}
+
+
+lies["history"] = one_line
+asked.clear()
+r = ehctl("history", "--all", "--events", "-n", "20")
+ok("events without end that make one line", r.returncode == 0 and len(asked) < 1000 and "nodes" in r.stdout, (len(asked), r))
 lies["history"] = {"items": []}
 lies["hours"] = {"items": [], "rest": MAX}
 r = document("history", "--all", "--by", "hour")

@@ -133,18 +133,22 @@ static json_t *incidents_fold(const json_t *document)
 json_t *incidents_ask(json_t *ask, size_t most, int *code)
 {
 	const bool all = json_is_true(json_object_get(ask, "all"));
-	size_t n = most, have = 0;
+	size_t n = most, have = 0, events = 0, before;
 	json_t *document = NULL, *lines;
 
+	/* as long as that brings more: a list has an end, whatever nodes say */
 	do {
 		if (all)
 			n *= INCIDENTS_TELLERS;
+		before = events;
 		json_decref(document);
 		document = past_ask(json_deep_copy(ask), n, code);
+		events = json_array_size(json_object_get(document, "events"));
 		lines = incidents_fold(document);
 		have = json_array_size(lines);
 		json_decref(lines);
-	} while (all && have < most && json_is_true(json_object_get(document, "more")));
+	} while (all && have < most && events > before &&
+		 json_is_true(json_object_get(document, "more")));
 	if (document && most && have > most)
 		json_object_set_new(document, "more", json_true());
 	json_decref(ask);
