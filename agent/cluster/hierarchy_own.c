@@ -88,18 +88,9 @@ void hierarchy_threshold_set(struct agent *agent)
 	hierarchy_touch(agent);
 }
 
-/* The part of the memory that is in use; null: not known. */
-static json_t *hierarchy_memory(const struct agent *agent)
-{
-	struct memory_state now;
-
-	memory_look(agent, &now);
-	return now.all >= now.left && now.left ? json_real(1 - (double)now.left / now.all)
-					       : json_null();
-}
-
 json_t *hierarchy_own_node(struct agent *agent)
 {
+	const double used = memory_used(agent);
 	json_t *of = json_array(), *own;
 	struct site_labels labels;
 	struct report r;
@@ -119,7 +110,7 @@ json_t *hierarchy_own_node(struct agent *agent)
 		label_own(agent->config, &labels);
 		json_object_set_new(own, "labels", label_to_json(&labels));
 		json_object_set_new(own, "utilization", json_real(usage_get(agent)));
-		json_object_set_new(own, "memory", hierarchy_memory(agent));
+		json_object_set_new(own, "memory", used < 0 ? json_null() : json_real(used));
 		json_object_set_new(own, "gangs", seat_json(agent));
 	}
 	return own;

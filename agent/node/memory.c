@@ -20,8 +20,11 @@
 
 #define MEMORY_PROC "/proc"
 #define MEMORY_HALF_MS 60000
+#define MEMORY_USED_MS 1000
 
 struct memory {
+	double used; /* of memory_used() */
+	uint64_t used_at; /* clock_ms(); 0: never */
 	LIST_HEAD(, memory_claim) claims;
 };
 
@@ -119,6 +122,20 @@ void memory_look(const struct agent *agent, struct memory_state *out)
 	if (memory_of_cgroup(folder, &of_cgroup) && of_cgroup.left < out->left)
 		*out = of_cgroup;
 	out->waits = memory_waits(folder, "memory.pressure");
+}
+
+/* Each report of the node has it, and files are not to be read for each. */
+double memory_used(struct agent *agent)
+{
+	struct memory *m = agent->memory;
+	struct memory_state now;
+
+	if (m->used_at && clock_ms() - m->used_at < MEMORY_USED_MS)
+		return m->used;
+	memory_look(agent, &now);
+	m->used = now.left && now.all >= now.left ? 1 - (double)now.left / (double)now.all : -1;
+	m->used_at = clock_ms();
+	return m->used;
 }
 
 uint64_t memory_kills(const struct agent *agent)

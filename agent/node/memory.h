@@ -31,6 +31,8 @@ struct memory_claim {
 
 /** Reads the files below `memory` of the configuration. */
 void memory_look(const struct agent *agent, struct memory_state *out);
+/** The part that is in use, from 0 to 1, as it was at most a second ago; below 0: not known. */
+double memory_used(struct agent *agent);
 /** Processes that were killed because there was no more; 0: none, or not known. */
 uint64_t memory_kills(const struct agent *agent);
 
