@@ -97,7 +97,7 @@ static void outcome_add_reasons(json_t *outcome, const json_t *groups)
 	json_object_set_new(outcome, "stayed", stayed);
 }
 
-/* What was said most often when files differed, which can be mended. */
+/* What was said most often when files differed: a user can do something about these. */
 static int outcome_add_files(json_t *outcome, const char *session, json_int_t since)
 {
 	json_t *document, *stayed;
