@@ -6,7 +6,7 @@ time for it than in the order of the hosts, as the costs said. Two switches, wit
 import json, os, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok
-from placed import EHCTL, RANKS, Placed, dice, graph, stencil
+from placed import EHCTL, RANKS, Placed, dice, drawn, graph, stencil
 from wait import WAIT
 
 LATE, STEPS, WORK, BYTES = 60, 10, 1000, 1024
@@ -22,7 +22,7 @@ status, out, err = c.run(EHCTL, "gang", "--assign", f"{c.work}/many", "--slots",
 ok("more slots than processors: each rank runs", status == 0 and sorted(out.split("\n")[:-1]) == sorted(f"rank {r}" for r in range(many)),
    (status, out, err))
 for name, make in ("stencil", stencil), ("graph", graph):
-    edges = make(by)
+    edges = drawn(make, by, STEPS)
     got, told = placed.both(name, edges, STEPS, WORK, BYTES, times=5)
     profile = json.load(open(f"{c.work}/{name}.comm"))
     # both directions, in each step; and rank 0 gets a number from each at the end
@@ -39,8 +39,7 @@ for name, make in ("stencil", stencil), ("graph", graph):
     ok(f"{name}: links between the switches are as late as frames there", sum(s >= LATE / 2000 for s in slow.values()) >= 4, slow)
     ratio = {what: after / before for what, (before, after) in got.items()}
     print(f"# {name}: after / before: cost {ratio['cost']:.2f}, messages {ratio['messages']:.2f}, makespan {ratio['seconds']:.2f}; {got}")
-    ok(f"{name}: the plan costs no more", ratio["cost"] <= 1, got)
-    if ratio["cost"] < 0.7:
-        ok(f"{name}: less time with messages, and less altogether", ratio["messages"] < 1 and ratio["seconds"] < 1, got)
+    ok(f"{name}: the plan costs less", ratio["cost"] < 1, got)
+    ok(f"{name}: less time with messages, and less altogether", ratio["messages"] < 1 and ratio["seconds"] < 1, got)
     c.nothing_left(f"{name}: nothing is left")
 done()
