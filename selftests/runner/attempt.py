@@ -107,7 +107,12 @@ class Attempt:
             return self.cut
         if self.left:
             return f"left {self.left[0]}"
-        return self.results.why(self.status)
+        why = self.results.why(self.status)
+        if not why or not self.status or self.results.failed:
+            return why
+        # mostly an exception
+        last = next((line for line in reversed(self.lines) if line.strip() and not line.startswith("#") and line not in self.results.shown), None)
+        return f"{why}: {last.strip()[:200]}" if last else why
 
     def skipped(self):
         """Why all of it was; or None."""
