@@ -5,7 +5,6 @@
 The agent is a socket of this program in a network namespace and a /run of its own, so that an agent
 of this machine neither hears nor answers.
 """
-import fcntl
 import json
 import os
 import pwd
@@ -17,11 +16,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
+from console import terminal
 from ktap import done, ok, skip
 from netns import without_agents
 from tree import BUILD, TOP, run
@@ -96,27 +95,6 @@ def clean_error(r, status, command, *words):
     text = r.stderr.decode()
     return (r.returncode == status and not r.stdout and
             text.startswith(f"ehctl {command}: ") and all(w in text for w in words))
-
-
-def terminal(*words, columns):
-    """What a program shows on a terminal that is so wide."""
-    master, slave = os.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
-    process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, env=env)
-    os.close(slave)
-    text = b""
-    try:
-        while True:
-            more = os.read(master, 4096)
-            if not more:
-                break
-            text += more
-    except OSError:         # the last one has closed it
-        pass
-    process.wait()
-    os.close(master)
-    return text.decode().replace("\r\n", "\n")
 
 
 def show(r):
@@ -495,6 +473,12 @@ LONG = {"id": "0.0:4611687814484141", "user": "root", "uid": 0, "home": "0.0", "
 with Agent(frame(REPLY, {"version": 1, "tasks": [LONG], "more": False})):
     shown = terminal(f"{work}/ehctl", "history", columns=80)
     ok("history: how it ended is not cut", " SIGTERM " in shown and "a-command-with" not in shown, shown)
+    ok("nor is it wider than the terminal", max(map(len, shown.splitlines())) <= 80, shown)
+FIVE = [LONG | {"id": f"0.0.1:{n}", "user": "root", "executor_host": "n1", "command": "sh"} for n in (461168781440042, 461168781450042)]
+for columns in 80, 75:
+    with Agent(frame(REPLY, {"version": 1, "tasks": FIVE, "more": False})):
+        shown = terminal(f"{work}/ehctl", "history", columns=columns)
+        ok(f"history in {columns} columns: short words below long headings", max(map(len, shown.splitlines())) <= columns and " SIGTERM " in shown and "n1" in shown, shown)
 GROUP = {"key": "x" * 40 + ".12345.0", "started": "2020-11-23T10:00:00Z", "elapsed": 3661.0, "tasks": 10, "away": 3, "cpu_away": 3.0, "lost": 0, "exit": 1}
 with Agent(frame(REPLY, {"version": 1, "groups": [GROUP], "more": False})):
     shown = terminal(f"{work}/ehctl", "history", "--by", "session", columns=80)

@@ -8,6 +8,7 @@
 #include "cluster/naming.h"
 #include "command.h"
 #include "parse.h"
+#include "table.h"
 
 #define OPTIONS_MAX 48
 #define HELP_COLUMN 26
@@ -120,22 +121,12 @@ int options_parse(int argc, char **argv, const struct option_row *table, void *a
 	return options_each(argc, argv, options, take, &(struct reading){ table, arguments });
 }
 
-/* Columns that a text takes: bytes but those that continue a character of UTF-8. */
-static int columns_of(const char *text)
-{
-	int n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
-}
-
 void options_help(const struct option_row *table)
 {
 	for (; table->name; table++) {
 		const char *line = table->help;
 		const char *value = table->value ?: "";
-		int width = (int)strlen(table->name) + columns_of(value) + (*value ? 5 : 4);
+		int width = (int)strlen(table->name) + (int)table_text(value) + (*value ? 5 : 4);
 
 		printf("  --%s%s%s", table->name, *value ? " " : "", value);
 

@@ -15,11 +15,14 @@
 
 #define TABLE_COLUMNS 16
 #define TABLE_DEPTH 32
+#define TABLE_TEXT 32
+#define TABLE_HEADING 4 /* columns of a heading that may be cut, at least */
 
 struct table {
 	struct libscols_table *of;
 	unsigned int columns, is[TABLE_COLUMNS];
 	bool used[TABLE_COLUMNS]; /* a cell is not "-" */
+	size_t widest[TABLE_COLUMNS]; /* of its cells */
 	unsigned int depth; /* of the next row */
 	struct libscols_line *last[TABLE_DEPTH]; /* row of each depth */
 };
@@ -67,11 +70,22 @@ void table_depth(struct table *t, unsigned int depth)
 	t->depth = depth < TABLE_DEPTH ? depth : TABLE_DEPTH - 1;
 }
 
+/* Bytes but those that continue a character of UTF-8. */
+size_t table_text(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += (*text & 0xc0) != 0x80;
+	return n;
+}
+
 void table_row(struct table *t, const char *cell, ...)
 {
 	struct libscols_line *line =
 		scols_table_new_line(t->of, t->depth ? t->last[t->depth - 1] : NULL);
 	va_list args;
+	size_t width;
 
 	need(line);
 	t->last[t->depth] = line;
@@ -79,10 +93,59 @@ void table_row(struct table *t, const char *cell, ...)
 	for (unsigned int i = 0; i < t->columns; i++) {
 		need(!scols_line_set_data(line, i, cell ? cell : ""));
 		t->used[i] |= cell && strcmp(cell, "-");
+		width = table_text(cell ? cell : "") + (t->is[i] & TABLE_TREE ? 2 * t->depth : 0);
+		t->widest[i] = width > t->widest[i] ? width : t->widest[i];
 		if (cell)
 			cell = va_arg(args, const char *);
 	}
 	va_end(args);
+}
+
+static const char *table_heading(const struct table *t, unsigned int column)
+{
+	return scols_cell_get_data(scols_column_get_header(scols_table_get_column(t->of, column)));
+}
+
+static bool table_is(const struct table *t, unsigned int column, unsigned int what)
+{
+	return !scols_column_is_hidden(scols_table_get_column(t->of, column)) &&
+	       (t->is[column] & what) == what;
+}
+
+/* Columns of the terminal that are needed: the library makes no column narrower than its heading. */
+static size_t table_least(const struct table *t)
+{
+	size_t least = 0, heading;
+
+	for (unsigned int i = 0; i < t->columns; i++) {
+		if (!table_is(t, i, 0))
+			continue;
+		heading = strlen(table_heading(t, i));
+		least += !!least;
+		least += table_is(t, i, TABLE_CUTS) || heading > t->widest[i] ? heading
+									      : t->widest[i];
+	}
+	return least;
+}
+
+/* Cuts the longest heading that may be cut. False: there is none. */
+static bool table_cut_heading(const struct table *t)
+{
+	unsigned int longest = t->columns;
+	size_t most = TABLE_HEADING;
+	char text[TABLE_TEXT];
+
+	for (unsigned int i = 0; i < t->columns; i++)
+		if (table_is(t, i, TABLE_CUTS) && strlen(table_heading(t, i)) > most) {
+			most = strlen(table_heading(t, i));
+			longest = i;
+		}
+	if (longest == t->columns)
+		return false;
+	snprintf(text, sizeof(text), "%.*s", (int)most - 1, table_heading(t, longest));
+	need(!scols_cell_set_data(scols_column_get_header(scols_table_get_column(t->of, longest)),
+				  text));
+	return true;
 }
 
 void table_print(struct table *t)
@@ -96,6 +159,9 @@ void table_print(struct table *t)
 				(t->is[i] & TABLE_CUTS ? SCOLS_FL_TRUNC : 0) |
 				(t->is[i] & TABLE_TREE ? SCOLS_FL_TREE : 0) |
 				(t->is[i] & TABLE_SPARE && !t->used[i] ? SCOLS_FL_HIDDEN : 0));
+	while (isatty(STDOUT_FILENO) && table_least(t) > scols_table_get_termwidth(t->of) &&
+	       table_cut_heading(t))
+		;
 	if (!rows) {
 		/* the library prints no heading alone */
 		struct libscols_line *line = scols_table_new_line(t->of, NULL);

@@ -3,9 +3,11 @@
 #ifndef TOOLS_TABLE_H
 #define TOOLS_TABLE_H
 
+#include <stddef.h>
+
 /**
  * Rows of equal length; a column is as wide as its widest cell. On a terminal that is too narrow,
- * columns marked TABLE_CUTS are made narrower; elsewhere nothing is cut. Without memory the program
+ * columns marked TABLE_CUTS are made narrower, and so are their headings; elsewhere nothing is cut. Without memory the program
  * exits after a message.
  */
 struct table;
@@ -29,6 +31,8 @@ void table_column(struct table *t, unsigned int column, unsigned int is);
 void table_depth(struct table *t, unsigned int depth);
 /** NULL ends a row. */
 void table_row(struct table *t, const char *cell, ...) __attribute__((sentinel));
+/** Columns that a text takes. */
+size_t table_text(const char *text);
 /** Prints the table and frees it. */
 void table_print(struct table *t);
 
