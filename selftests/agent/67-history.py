@@ -5,6 +5,7 @@
 import contextlib, csv, datetime, glob, io, json, os, re, signal, sqlite3, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
+from console import terminal
 from ktap import done, must, ok
 from proc import descriptors, state
 from wait import WAIT, until
@@ -110,10 +111,9 @@ ok("CSV", r.returncode == 0 and [x["id"] for x in rows] == [x["id"] for x in eve
 r = ehctl(0, "history")
 lines = r.stdout.splitlines()
 ok("the table", len(lines) == 6 and " 3 " in lines[1] and "SIGTERM" in lines[2] and " refused " in lines[4] and "\x1b" not in r.stdout, r.stdout)
-screen = subprocess.run(["script", "-qec", " ".join(c.words(0, "sh", "-c", f"'stty cols 80; {EHCTL} history'")), "/dev/null"], stdin=subprocess.DEVNULL,
-                        capture_output=True, text=True, timeout=WAIT)
-wide = [line for line in screen.stdout.splitlines() if len(re.sub(r"\x1b\[[0-9;]*m", "", line)) > 80]
-ok("on a terminal it has 80 columns", "COMMAND" in screen.stdout and not wide, screen.stdout)
+shown = terminal(*c.words(0, EHCTL, "history"), columns=80)
+wide = [line for line in shown.splitlines() if len(re.sub(r"\x1b\[[0-9;]*m", "", line)) > 80]
+ok("on a terminal it has 80 columns", "COMMAND" in shown and not wide, repr(shown))
 
 # ---- who sees it
 
