@@ -5,7 +5,7 @@
 import concurrent.futures, json, os, queue, signal, subprocess, sys, threading
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import EHCTL, Cluster
+from cluster import EHCTL, Cluster, frame, read_frame
 from ktap import done, must, ok
 from netns import address
 from users import ONE, TWO
@@ -171,14 +171,18 @@ right = {"what": "tasks", "from": c.code(7), "uid": 0, "user": "root", "all": Tr
 member = liar(4)
 os.kill(c.agents[5].pid, signal.SIGSTOP)
 # Each of these waits for n5, so all are under way at once.
-many = [subprocess.Popen(of_user(3, uid, "tasks", "--all"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for uid in [ONE] * 10 + [TWO]]
+many = [c.connect(3, uid) for uid in [ONE] * 10 + [TWO]]
+for s in many:
+    s.sendall(frame("FRAME_REQUEST", b'{"command": "tasks", "all": true}'))
 for _ in range(18):
     member.send("POST", "/v1/survey", {**right, "below": 1})
 got = member.statuses(18)
 ok("a node has 16 such questions at a time", got == [200] * 16 + [503] * 2, got)
-ended = [(p.communicate(timeout=WAIT)[1], p.returncode) for p in many]
-ok("a user has eight", sum("too many such questions" in err and code == 1 for err, code in ended[:10]) == 2, ended)
-ok("which is nothing to another user", ended[10][1] == 0, ended[10])
+said = [read_frame(s)[1] for s in many]
+for s in many:
+    s.close()
+ok("a user has eight", sum("too many such questions" in x.get("error", {}).get("why", "") for x in said[:10]) == 2 and sum("tasks" in x for x in said[:10]) == 8, said)
+ok("which is nothing to another user", "tasks" in said[10], said[10])
 r = ehctl(3, "tasks", "--all")
 ok("a node that hangs is named", r.returncode == 0 and "no answer from" in r.stderr and "n5" in r.stderr, r)
 ok("what the others know is there", {(t["home"], t["executor"]) for t in whole(3)["tasks"]} == {(c.code(2), c.code(5)), (c.code(4), c.code(1))}, whole(3))
