@@ -245,5 +245,5 @@ ok("again with it", x.headers["Content-Type"] == "text/event-stream" and x.now()
 # The agent may take our command before that of the process: again with each sign of life, until it is heard.
 happen()
 ok("what it tells", x.until(lambda y: is_threshold(y) or happen()) is not None)
-ok("SIGTERM ends all", (saw := m.end()) == 0 and until(lambda: x.message() is None), saw)
+ok("SIGTERM ends all", (saw := m.end()) == 0 and until(lambda: x.message() is None) and x.file.read(1) == b"", saw)
 done()
