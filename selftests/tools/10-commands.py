@@ -389,17 +389,17 @@ def check(level, fix):
 
 
 PAIRS = {"version": 1, "nodes": 3, "left_out": 0, "pairs": [
-    pair(0, 1), pair(0, 2, check("note", "wait"), check("warning", "mend")), pair(1, 0, why="down"), pair(1, 2, why="down"),
-    pair(2, 0, check("warning", "mend")), pair(2, 1, check("note", "wait"))]}
+    pair(0, 1), pair(0, 2, check("note", "wait"), check("warning", "start it")), pair(1, 0, why="down"), pair(1, 2, why="down"),
+    pair(2, 0, check("warning", "start it")), pair(2, 1, check("note", "wait"))]}
 with Agent(frame(REPLY, PAIRS)) as a:
     r = ehctl("doctor", "--pairs")
     ok("doctor --pairs: the worst first, each fix once", r.returncode == 0 and r.stdout.decode().splitlines() == [
-        "warning n0 -> n2  port: a warning", "warning n2 -> n0  port: a warning", "        fix: mend", "note    n0 -> n2  port: a note",
+        "warning n0 -> n2  port: a warning", "warning n2 -> n0  port: a warning", "        fix: start it", "note    n0 -> n2  port: a note",
         "note    n2 -> n1  port: a note", "        fix: wait", "not tested: 2 pairs from n1: down", "6 pairs, 2 good, 2 not tested"], show(r))
     r = ehctl("doctor", "--pairs", "--json")
     ok("and --json is the agent's document", r.returncode == 0 and json.loads(r.stdout) == PAIRS, show(r))
     ok("it has asked for it", a.asked[0][1] == {"command": "pairs"}, a.asked)
-with Agent(frame(REPLY, {**PAIRS, "left_out": 7, "pairs": [pair(0, 1, check("error", "mend"))]})):
+with Agent(frame(REPLY, {**PAIRS, "left_out": 7, "pairs": [pair(0, 1, check("error", "start it"))]})):
     r = ehctl("doctor", "--pairs")
     ok("an error is exit status 1, and what was left out is said", r.returncode == 1 and b"not tested: 7 pairs" in r.stdout
        and r.stdout.endswith(b"\n1 pair, 0 good\n"), show(r))
