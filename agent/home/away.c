@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "home/away_inside.h"
+#include "home/history.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "home/stops.h"
@@ -541,6 +542,8 @@ void away_attach(struct agent *agent, int socket, const uint8_t *payload, size_t
 	stops_come(a);
 	if (a->started)
 		away_tell_module(a);
+	if (a->started && a->placement)
+		history_away(a->placement, true);
 	/* There is an agent again: what is missing now is the executor. */
 	route_tell_end(&a->route, FRAME_DETACHED, NULL, 0);
 	away_resume(a);

@@ -103,9 +103,8 @@ static int history_fork(struct history *h)
 {
 	const struct config *c = h->agent->config;
 	char path[4096], file[4096], rows[24], bytes[24], age[24];
-	const char *argv[] = { "ehhist",	"--file", file,	   "--rows", rows,
-			       "--bytes",	bytes,	  "--age", age,	     "--boot",
-			       clock_boot_id(), NULL };
+	const char *argv[] = { "ehhist",  "--file", file,    "--rows", rows,
+			       "--bytes", bytes,    "--age", age,      NULL };
 	const int room = HISTORY_ROOM;
 	int err;
 
@@ -307,7 +306,7 @@ void history_begin(struct placement *p)
 		p->session[0] = '\0';
 }
 
-void history_away(struct placement *p)
+void history_away(struct placement *p, bool again)
 {
 	struct history *h = p->agent->history;
 	json_t *row;
@@ -315,7 +314,8 @@ void history_away(struct placement *p)
 	if (!h)
 		return;
 	row = history_row(p, "away");
-	json_object_set_new(row, "new", json_true());
+	if (!again)
+		json_object_set_new(row, "new", json_true());
 	history_put(h, row);
 }
 

@@ -173,7 +173,7 @@ static int hist_work(struct store *s)
 	return n ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int hist_child(struct store *s, const char *boot)
+static int hist_child(struct store *s, bool first)
 {
 	const struct rlimit none = { 0, 0 };
 	int err;
@@ -188,19 +188,21 @@ static int hist_child(struct store *s, const char *boot)
 		    strerror(-err));
 		return EXIT_FAILURE;
 	}
-	if (boot && !store_open(s))
-		store_adopt(s, boot);
+	if (first && !store_open(s))
+		store_adopt(s);
 	return hist_work(s);
 }
 
 /* ---- its start ---- */
 
-static int hist_arguments(int argc, char **argv, struct store *s, const char **boot)
+static int hist_arguments(int argc, char **argv, struct store *s)
 {
 	static const struct option options[] = {
-		{ "file", required_argument, NULL, 'f' },  { "rows", required_argument, NULL, 'r' },
-		{ "bytes", required_argument, NULL, 'b' }, { "age", required_argument, NULL, 'a' },
-		{ "boot", required_argument, NULL, 'o' },  { 0 },
+		{ "file", required_argument, NULL, 'f' },
+		{ "rows", required_argument, NULL, 'r' },
+		{ "bytes", required_argument, NULL, 'b' },
+		{ "age", required_argument, NULL, 'a' },
+		{ 0 },
 	};
 	int c;
 
@@ -219,9 +221,6 @@ static int hist_arguments(int argc, char **argv, struct store *s, const char **b
 		case 'a':
 			s->age_s = strtoll(optarg, NULL, 10);
 			break;
-		case 'o':
-			*boot = optarg;
-			break;
 		default:
 			return -1;
 		}
@@ -232,11 +231,11 @@ static int hist_arguments(int argc, char **argv, struct store *s, const char **b
 int main(int argc, char **argv)
 {
 	struct store store = { 0 };
-	const char *boot = "";
+	bool first = true;
 	int status;
 	pid_t pid;
 
-	if (hist_arguments(argc, argv, &store, &boot)) {
+	if (hist_arguments(argc, argv, &store)) {
 		fprintf(stderr, "ehhist is started by ehagent\n");
 		return 2;
 	}
@@ -246,10 +245,10 @@ int main(int argc, char **argv)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	umask(077);
-	for (;; boot = NULL) {
+	for (;; first = false) {
 		pid = fork();
 		if (!pid)
-			return hist_child(&store, boot);
+			return hist_child(&store, first);
 		if (pid < 0) {
 			say(SAY_ERROR, "history: cannot start a process: %s", strerror(errno));
 			return EXIT_FAILURE;

@@ -121,7 +121,6 @@ static int store_make(struct store *s)
 	    store_do(s, "PRAGMA journal_size_limit=4194304") || store_do(s, sql) ||
 	    store_do(s, "CREATE INDEX IF NOT EXISTS tasks_id ON tasks(id)") ||
 	    store_do(s, "CREATE INDEX IF NOT EXISTS tasks_started ON tasks(started)") ||
-	    store_do(s, "CREATE TABLE IF NOT EXISTS boot(id TEXT)") ||
 	    store_do(s,
 		     "CREATE TABLE IF NOT EXISTS events(at INTEGER,node TEXT,host TEXT,self TEXT,"
 		     "self_host TEXT,what TEXT)"))
@@ -184,16 +183,11 @@ int store_open(struct store *s)
 	return -1;
 }
 
-void store_adopt(struct store *s, const char *boot)
+void store_adopt(struct store *s)
 {
-	char *sql = sqlite3_mprintf("UPDATE tasks SET state='unknown' WHERE ended IS NULL AND "
-				    "(state='here' OR NOT EXISTS(SELECT 1 FROM boot WHERE id=%Q));"
-				    "DELETE FROM boot;INSERT INTO boot VALUES(%Q)",
-				    boot, boot);
-
-	if (s->db && (!sql || store_do(s, sql)))
+	if (s->db && store_do(s, "UPDATE tasks SET state='unknown' WHERE ended IS NULL AND "
+				 "state IN('here','away')"))
 		store_fail(s, "write to it");
-	sqlite3_free(sql);
 }
 
 static int store_bind(sqlite3_stmt *to, const json_t *row)

@@ -38,9 +38,9 @@ struct store {
 /** Opens the file, or makes it. 0, or -1 after a message. */
 int store_open(struct store *s);
 void store_close(struct store *s);
-/** What was open when an agent ended: nobody sees the end of those that ran at home, nor after another
- *  boot that of any. */
-void store_adopt(struct store *s, const char *boot);
+/** What was open when an agent ended: nobody sees the end of those that ran at home; of those that were
+ *  away the next agent tells, once their stubs have come to it. */
+void store_adopt(struct store *s);
 /** Adds a row, or completes the open one of the same id. */
 void store_put(struct store *s, const json_t *row);
 /** Adds an event: {"event":{…},"at":ms}. */

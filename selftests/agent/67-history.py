@@ -155,11 +155,29 @@ task.communicate(b"\n")
 t = history()[-1]
 ok("whose end is recorded, beside its start", (task.returncode, t["state"], t["exit"], t["reason"], len(history())) == (5, "ended", 5, "explicit", 7), history()[-2:])
 
+# Its agent is away for longer than it waits, or somebody ends it meanwhile: the next agent cannot know how it ended.
+with c.net.enter(0):
+    task = subprocess.Popen([EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+task.stdout.readline()
+must("another one is away", history()[-1]["state"] == "away", history()[-1:])
+of = writers()
+c.end(0, signal.SIGKILL)
+have_ended(of)
+task.kill()
+task.communicate()
+c.start(0)
+t = history()[-1]
+ok("a task that does not come back is not away for ever", (t["state"], t["exit"], t["ended"]) == ("unknown", None, None), t)
+r = ehctl(0, "history")
+ok("which the table says", " unknown " in r.stdout.splitlines()[-1], r.stdout)
+must("both are up", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-2000:])
+ok("its guest is ended there", ehctl(1, "cancel", t["id"]).returncode == 0)
+
 watch, writer = writers()
 os.kill(writer, signal.SIGKILL)
 ok("what writes is killed", until(lambda: writers()[1] not in (writer, None)), c.log(0))
 ehctl(0, "exec", "n1", "--", "false")
-ok("another one goes on", len(history()) == 8 and history()[-1]["exit"] == 1 and "killed by signal 9" in c.log(0), history()[-1:])
+ok("another one goes on", len(history()) == 9 and history()[-1]["exit"] == 1 and "killed by signal 9" in c.log(0), history()[-1:])
 # Closed at once: the last to close it writes what it has not yet, however long the file has been another one.
 with contextlib.closing(sqlite3.connect(FILE)) as db:
     saw = db.execute("PRAGMA integrity_check").fetchone()
