@@ -106,7 +106,7 @@ NAMES_SRC := helpers/ehnames/main.c helpers/common/directory.c
 END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) $(ADDRESS) \
 	$(addprefix lib/wire/,attach.c clean.c cursor.c frame.c job.c named.c seen.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
-LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) $(LOOKUP_SRC) $(PIDFD) $(CONTROL) lib/site/who.c lib/site/map.c lib/wire/launch_digest.c
+LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) $(LOOKUP_SRC) $(PIDFD) $(CONTROL) lib/site/who.c lib/site/map.c lib/wire/launch_digest.c lib/wire/wish.c
 ENDS_SRC  := $(sort helpers/ehctl/main.c $(filter helpers/%,$(STUB_SRC) $(LAUNCH_SRC)))
 
 objects	= $(patsubst %.c,$(O)/%.o,$(1))

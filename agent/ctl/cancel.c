@@ -152,7 +152,7 @@ static json_t *cancel_processes(const struct ctl_conn *c, const char *session, u
 static void cancel_session(struct ctl_conn *c, const char *name)
 {
 	json_t *names = json_array(), *item, *processes, *found = NULL;
-	char list[CANCEL_LIST + 64], session[SESSIONS_NAME] = "";
+	char list[CANCEL_LIST + 64], session[SESSION_NAME] = "";
 	unsigned int others, foreign = 0, count = 0;
 	size_t i, used = 0;
 

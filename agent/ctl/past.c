@@ -13,6 +13,7 @@
 #include "executor/admit.h"
 #include "home/history.h"
 #include "net/peer.h"
+#include "wire/wish.h"
 
 /* Others wait for a disk, too. */
 #define PAST_AT_A_TIME 4
@@ -45,6 +46,8 @@ static void past_on_answer(void *ctx, json_t *answer, const char *why)
 /* Adds the filters of a request to the question for ehhist. NULL, or the member that is wrong; why[] says how. */
 static const char *past_filter(const json_t *request, json_t *ask, char why[96])
 {
+	char name[SESSION_NAME];
+	const char *session;
 	json_t *value;
 
 	for (size_t i = 0; i < sizeof(past_members) / sizeof(*past_members); i++) {
@@ -59,6 +62,12 @@ static const char *past_filter(const json_t *request, json_t *ask, char why[96])
 			return past_members[i].name;
 		}
 		json_object_set(ask, past_members[i].name, value);
+	}
+	session = json_string_value(json_object_get(ask, "session"));
+	/* It may be a whole name, or as `ehctl run -n` was given it. */
+	if (session) {
+		wish_clean(name, session);
+		json_object_set_new(ask, "wish", json_string(name));
 	}
 	return NULL;
 }

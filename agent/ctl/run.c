@@ -104,7 +104,7 @@ static void run_ask(struct ctl_conn *c, const char *wish, struct launch_session 
 static void run_alone(struct ctl_conn *c, const char *wish)
 {
 	static struct log_limit limit;
-	char name[SESSIONS_NAME] = "";
+	char name[SESSION_NAME] = "";
 
 	if (wish && *wish && ctl_pid(c) > 0 &&
 	    sessions_enter(ctl_agent(c), ctl_pid(c), ctl_uid(c), wish, name) && log_allowed(&limit))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ctl/sessions.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +13,13 @@
 
 #define SESSIONS_MAX 1024
 #define SESSIONS_A_USER 256 /* but root: others get theirs */
-#define SESSIONS_WISH 40 /* of the user's name for it; the rest is the number */
 
 struct session {
 	LIST_ENTRY(session) link;
 	pid_t pid;
 	uid_t uid;
 	uint64_t start;
-	char name[SESSIONS_NAME];
+	char name[SESSION_NAME];
 };
 
 struct sessions {
@@ -71,11 +69,10 @@ static bool sessions_make_room(struct sessions *all, pid_t pid, uid_t uid)
 }
 
 int sessions_enter(struct agent *agent, pid_t pid, uid_t uid, const char *wish,
-		   char name[SESSIONS_NAME])
+		   char name[SESSION_NAME])
 {
 	struct process now;
 	struct session *s;
-	int n = 0;
 
 	if (!agent->sessions)
 		agent->sessions = calloc(1, sizeof(*agent->sessions));
@@ -92,18 +89,14 @@ int sessions_enter(struct agent *agent, pid_t pid, uid_t uid, const char *wish,
 	s->pid = pid;
 	s->uid = uid;
 	s->start = now.start;
-	/* As ehlaunch names cgroups. */
-	for (; wish[n] && n < SESSIONS_WISH; n++)
-		s->name[n] =
-			isalnum((unsigned char)wish[n]) || strchr("-_", wish[n]) ? wish[n] : '-';
-	snprintf(s->name + n, sizeof(s->name) - n, "%s%d.0", n ? "." : "s", (int)pid);
+	wish_name(s->name, wish, (int)pid, 0);
 	LIST_INSERT_HEAD(&agent->sessions->all, s, link);
 	agent->sessions->count++;
 	strcpy(name, s->name);
 	return 0;
 }
 
-bool sessions_of(struct agent *agent, pid_t pid, char name[SESSIONS_NAME])
+bool sessions_of(struct agent *agent, pid_t pid, char name[SESSION_NAME])
 {
 	struct session *s;
 

@@ -11,15 +11,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct agent;
+#include "wire/wish.h"
 
-#define SESSIONS_NAME 64
+struct agent;
 
 /** Notes that this process of this user is a session of its own; the name it gets is in name[]. 0 or -errno. */
 int sessions_enter(struct agent *agent, pid_t pid, uid_t uid, const char *wish,
-		   char name[SESSIONS_NAME]);
+		   char name[SESSION_NAME]);
 /** The session that the process is in: "NAME.PID.NUMBER", or "sPID.NUMBER" without a name. False: none. */
-bool sessions_of(struct agent *agent, pid_t pid, char name[SESSIONS_NAME]);
+bool sessions_of(struct agent *agent, pid_t pid, char name[SESSION_NAME]);
 /** Appends the names of all sessions. */
 void sessions_list(struct agent *agent, json_t *names);
 /** Appends the process IDs of a session. */

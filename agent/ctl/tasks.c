@@ -108,7 +108,7 @@ static void tasks_complete(struct agent *agent, json_t *task, const json_t *ids)
 	const pid_t pid = json_integer_value(json_object_get(task, "pid"));
 	bool ours = !strcmp(tasks_text(task, "home"), agent->code);
 	bool here = ours && !strcmp(tasks_text(task, "executor"), agent->code);
-	char session[SESSIONS_NAME];
+	char session[SESSION_NAME];
 	struct process now;
 
 	names_add(agent, task);

@@ -22,7 +22,8 @@ static const struct {
 	{ "uid", "uid=?3" },
 	{ "reason", "reason=?4" },
 	/* as it was named, or with what was added to make the name unique */
-	{ "session", "(session=?5 OR substr(session,1,length(?5)+1)=?5||'.')" },
+	{ "session", "(session=?5 OR substr(session,1,length(?5)+1)=?5||'.'"
+		     " OR substr(session,1,length(?13)+1)=?13||'.')" },
 	{ "executor", "(executor=?6 OR executor_host=?6)" },
 	{ "program", "(program=?7 OR command=?7)" },
 	{ "before", "rowid<?8" },
@@ -30,6 +31,7 @@ static const struct {
 	{ "home", "substr(id,1,length(?10))=?10" },
 	{ "figures", "substr(id,-length(?11))=?11" },
 	{ "uids", "uid IN(SELECT value FROM json_each(?12))" },
+	{ "wish", "1" },
 };
 #define QUERY_FILTERS (sizeof(query_filters) / sizeof(*query_filters))
 

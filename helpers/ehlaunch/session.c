@@ -2,7 +2,6 @@
 /* Sessions of `ehctl run`: cgroups whose tasks may be transferred. */
 #include "launch.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "caller.h"
 #include "origin.h"
+#include "wire/wish.h"
 #include "wire/view.h"
 
 enum { SESSION_FD_CLIENT = LAUNCH_FD_NEWS + 1, SESSION_FDS };
@@ -22,16 +22,6 @@ bool session_is_good(const struct request *r)
 
 	return r->length == sizeof(*q) && r->nfds == SESSION_FDS &&
 	       memchr(q->wish, 0, sizeof(q->wish)) && q->leaves <= 1 && q->view < VIEWS;
-}
-
-/* Characters of the user's choice that suit a file name, then the pid and a number. */
-static void session_name(const char *wish, pid_t pid, unsigned int number, char name[64])
-{
-	size_t n = 0;
-
-	for (; *wish; wish++)
-		name[n++] = isalnum((unsigned char)*wish) || strchr("-_", *wish) ? *wish : '-';
-	snprintf(name + n, 64 - n, "%s%d.%u", n ? "." : "s", (int)pid, number);
 }
 
 /* Moves it, and what it has of limits. 0 or -errno. */
@@ -49,14 +39,14 @@ static int session_move(const struct caller *caller, int origin, int to)
 }
 
 static int session_make(const struct launch_session *q, const struct caller *caller, int origin,
-			char name[64])
+			char name[SESSION_NAME])
 {
 	static unsigned int number;
 	int fd, err;
 
 	/* An earlier ehlaunch may have used some. */
 	do {
-		session_name(q->wish, caller->pid, ++number, name);
+		wish_name(name, q->wish, (int)caller->pid, ++number);
 		fd = cgroup_session(name, q->leaves, caller->uid);
 	} while (fd == -EEXIST);
 	if (fd < 0)
@@ -74,7 +64,8 @@ static int session_make(const struct launch_session *q, const struct caller *cal
 }
 
 /* A guest is not transferred again, and does not leave its limits. 0, -EPERM, or another -errno. */
-static int session_begin(const struct launch_session *q, const struct caller *caller, char name[64])
+static int session_begin(const struct launch_session *q, const struct caller *caller,
+			 char name[SESSION_NAME])
 {
 	int origin = cgroup_of(caller->folder), err;
 

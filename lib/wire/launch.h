@@ -13,6 +13,7 @@
 
 #include "attach.h"
 #include "job.h"
+#include "wish.h"
 
 /**
  * Of requests. A struct of a request or an answer never changes within a version, except that an
@@ -145,8 +146,6 @@ struct launch_look {
 	int32_t nice;
 };
 
-#define LAUNCH_WISH 40 /**< characters of the name that a user wants for a session */
-
 /**
  * LAUNCH_SESSION. The second descriptor is the socket of the process that asked the agent: whose it is
  * the kernel says (SO_PEERCRED), so an agent can manage only those that have come to it. It must be a
@@ -158,7 +157,7 @@ struct launch_session {
 	uint32_t leaves; /**< its tasks leave whatever the load: its directory is in all/ */
 	uint32_t view; /**< of its tasks: enum view */
 	uint64_t came; /**< when the process connected: clock ticks since boot, as in proc(5) */
-	char wish[LAUNCH_WISH + 1];
+	char wish[SESSION_WISH + 1];
 };
 
 /**

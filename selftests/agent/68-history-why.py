@@ -74,7 +74,13 @@ ok("one that is not over", "not over after" in ehctl("why", "--session", "open")
 
 ok("its user is told", why("build", uid=ONE)["tasks"] == 8, why("build", uid=ONE))
 r = ehctl("why", "--session", "build", uid=TWO)
-ok("another one is not", r.returncode == 1 and "no task of such a session" in r.stderr and not r.stdout, r)
+ok("another one is not", r.returncode == 1 and "no task of such a session" in r.stderr and "`ehctl history --all --by session`" in r.stderr and not r.stdout, r)
+listing = lambda name: json.loads(ehctl("history", "--session", name, "--json").stdout)["tasks"]
+for name in "odd näme with spaces", "v1.2", "4.5", "a" * 50 + "b", ".5.6", "linux-6.1.2", "1.2.3", "s390.1":
+    c.ehctl(0, "run", "-n", name, "--", "true")
+    ok(f"as it was given with run -n: {name}", until(lambda: "of 1 tasks" in ehctl("why", "--session", name).stdout), ehctl("why", "--session", name))
+    listed = listing(name)
+    ok(f"in the history, too: {name}", len(listed) == 1 and listing(listed[0]["session"]) == listed, listed)
 for words in (["--session"], ["--session", "--timing", "build"]):
     r = ehctl("why", *words)
     ok(f"why {' '.join(words)} is refused", r.returncode == 2 and not r.stdout, r)

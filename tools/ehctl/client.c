@@ -352,15 +352,7 @@ void client_add_user(json_t *task)
 			    user ? json_string(user->pw_name) : json_sprintf("%u", uid));
 }
 
-const char *client_session(const json_t *task, char out[64])
+const char *client_session(const json_t *task, char out[SESSION_NAME])
 {
-	char *at;
-
-	snprintf(out, 64, "%s", text_of(task, "session"));
-	for (int i = 0; i < 2; i++) {
-		at = strrchr(out, '.');
-		if (at && at[1] && strspn(at + 1, "0123456789") == strlen(at + 1))
-			*at = '\0';
-	}
-	return out;
+	return wish_of(out, text_of(task, "session"));
 }

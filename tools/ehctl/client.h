@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <jansson.h>
 
+#include "wire/wish.h"
+
 /** A connection to the agent, or -1 after a message; with `quiet` there is none if nobody answers. Sets errno; EAGAIN:
  *  the agent hangs. */
 int client_connect(bool quiet);
@@ -38,7 +40,7 @@ int client_check_node(const char *node);
 /** Adds the name of its user to a task: the agent must not wait for the name service; a program that asks it may. */
 void client_add_user(json_t *task);
 /** NAME of its session, which is called NAME.PID.NUMBER; "-": none. */
-const char *client_session(const json_t *task, char out[64]);
+const char *client_session(const json_t *task, char out[SESSION_NAME]);
 
 /** The state of a node of `status`: DRAINING, whatever its load is, or that by its load. */
 const char *client_state(const json_t *node);

@@ -173,7 +173,7 @@ static void print_table(const json_t *document)
 					   TABLE_CUTS | TABLE_SPARE,
 					   TABLE_CUTS };
 	const bool all = json_object_get(document, "silent");
-	char session[64], start[ENDED_TEXT], end[ENDED_TEXT];
+	char session[SESSION_NAME], start[ENDED_TEXT], end[ENDED_TEXT];
 	json_t *tasks = json_object_get(document, "tasks"), *task;
 	size_t i;
 
@@ -334,6 +334,7 @@ const struct command history_command = {
 		"                     (that they ran on), reason or hour; those with the most CPU\n"
 		"                     time first, hours in their order. CPU-AWAY is what tasks used\n"
 		"                     on other nodes; of those that stayed it is not measured.\n"
+		"                     Tasks of no session are on no line of `session`.\n"
 		"                     ELAPSED is from the first start to the last end\n"
 		"  -n, --number N     the last N, or the first N lines of --by; 0: all.\n"
 		"                     Default: 1000\n"

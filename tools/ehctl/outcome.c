@@ -204,10 +204,11 @@ json_t *outcome_ask_last(const char *name, int *code)
 		if (!last || strcmp(text_of(one, "started"), text_of(last, "started")) > 0)
 			last = one;
 	if (!last) {
-		*code = fail(EXIT_REFUSED,
-			     "%s: the history of this node has no task of such a session; `ehctl "
-			     "history --by session` lists them",
-			     name);
+		*code = fail(
+			EXIT_REFUSED,
+			"%s: the history of this node has no task of such a session; `ehctl "
+			"history --all --by session` lists those of all nodes: ask at its HOME",
+			name);
 		goto free_sessions;
 	}
 	outcome = outcome_ask(text_of(last, "key"), 0, &nothing, code);

@@ -11,7 +11,7 @@ static void print_tasks(const json_t *reply)
 {
 	struct table *t = table_new("ID", "USER", "HOME", "EXECUTOR", "STATE", "ELAPSED", "CPU",
 				    "MEM", "SESSION", "COMMAND", NULL);
-	char session[64];
+	char session[SESSION_NAME];
 	json_t *task;
 	size_t i;
 

@@ -38,7 +38,7 @@ static bool order_matches(const json_t *item, const char *filter)
 	const json_t *drain = json_object_get(item, "drain");
 	const bool task = json_object_get(item, "executor");
 	const char *agent = text_of(item, "agent");
-	char session[64];
+	char session[SESSION_NAME];
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
 		if (order_has(item, members[i], filter))

@@ -186,7 +186,7 @@ struct session {
 
 static bool session_is(const struct session *s, const json_t *task)
 {
-	char own[64], its[64];
+	char own[SESSION_NAME], its[SESSION_NAME];
 
 	return !strcmp(client_session(s->first, own), client_session(task, its)) &&
 	       !strcmp(text_of(s->first, "home"), text_of(task, "home")) &&
@@ -196,7 +196,7 @@ static bool session_is(const struct session *s, const json_t *task)
 static int picture_session(struct picture *p, const struct picture_look *look,
 			   const struct session *s)
 {
-	char name[64], here[16], away[16];
+	char name[SESSION_NAME], here[16], away[16];
 	json_t *oldest = json_pack("{s:f}", "elapsed", s->elapsed);
 	struct line *line;
 
