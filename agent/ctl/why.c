@@ -22,13 +22,17 @@
 #include "net/peers.h"
 #include "wire/reason.h"
 
-/* A question: here, in the history, there by fewer figures, and at the home. */
+#define WHY_TEXT 640
+
+/* A question: here, in the history, there by fewer figures, and at the home; of a guest, there at once. */
 struct why {
 	struct agent *agent;
 	struct viewer viewer;
 	bool timing;
 	bool shortened; /* the history is asked by fewer figures */
 	char id[TASKS_ID];
+	json_t *guest; /* what is known here of one, if its home tells nothing */
+	const struct peer *home; /* that was asked */
 	struct ctl_conn *c; /* NULL: another node asks */
 	viewer_told_fn told;
 	void *ctx;
@@ -40,6 +44,7 @@ static void why_reply(void *ctx, json_t *reply)
 {
 	struct why *w = ctx;
 
+	json_decref(w->guest);
 	if (w->c) {
 		ctl_reply(w->c, reply);
 	} else {
@@ -60,16 +65,33 @@ static void why_found(struct why *w, json_t *reply)
 
 static void why_unknown(struct why *w, const char *trouble)
 {
-	char text[400];
+	char text[WHY_TEXT];
 
-	snprintf(text, sizeof(text),
-		 "not known on this node: it belongs to another node or user, or is too old "
-		 "(`ehctl tasks` and `ehctl history` list ids)%s%s",
+	snprintf(text, sizeof(text), "not known on this node%s%s%s",
+		 w->home ? ""
+			 : ": it belongs to another node or user, or is too old (`ehctl tasks` and "
+			   "`ehctl history` list ids)",
 		 trouble ? "; " : "", trouble ?: "");
 	why_reply(w, ctl_error(w->id, text, false));
 }
 
 /* ---- at its home ---- */
+
+/* The end of a question to the home that was in vain. */
+static void why_without_home(struct why *w, const char *trouble)
+{
+	json_t *guest = json_incref(w->guest);
+	char text[WHY_TEXT];
+
+	if (!guest) {
+		why_unknown(w, trouble);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s Why it left its home is not known here; %s.",
+		 json_string_value(json_object_get(guest, "text")), trouble);
+	json_object_set_new(guest, "text", json_string(text));
+	why_found(w, guest);
+}
 
 static void why_on_home(void *ctx, json_t *nodes, const char *trouble)
 {
@@ -77,7 +99,7 @@ static void why_on_home(void *ctx, json_t *nodes, const char *trouble)
 	const char *refused = json_string_value(json_object_get(node, "refused"));
 	json_t *reply = json_array_get(json_object_get(node, "items"), 0);
 	struct why *w = ctx;
-	char text[VIEWER_WHY + 64];
+	char text[WHY_TEXT];
 
 	if (json_is_object(reply) && json_is_string(json_object_get(reply, "id"))) {
 		json_object_del(reply, "at");
@@ -85,12 +107,12 @@ static void why_on_home(void *ctx, json_t *nodes, const char *trouble)
 		names_add(w->agent, reply);
 		why_reply(w, json_incref(reply));
 	} else {
-		snprintf(text, sizeof(text), "its home %s%s",
+		snprintf(text, sizeof(text), "its home %s %s%s", peer_host(w->home),
 			 refused ? "tells nothing: "
-			 : node	 ? "does not know it either"
+			 : node	 ? "tells nothing of it: it is another user's, or too old"
 				 : "does not answer",
 			 refused ?: "");
-		why_unknown(w, trouble ?: text);
+		why_without_home(w, trouble ?: text);
 	}
 	json_decref(nodes);
 }
@@ -112,12 +134,14 @@ static void why_ask_home(struct why *w, const char *trouble)
 {
 	struct peer *home = w->c ? why_home(w) : NULL;
 
-	if (home && !home->self)
+	if (home && !home->self) {
+		w->home = home;
 		survey_node(w->agent, home, &w->viewer, &why_kind,
 			    json_pack("{s:s,s:b}", "id", w->id, "timing", (int)w->timing),
 			    why_on_home, w);
-	else
-		why_unknown(w, trouble);
+	} else {
+		why_without_home(w, trouble);
+	}
 }
 
 /* ---- in the history ---- */
@@ -265,6 +289,14 @@ static json_t *why_task(const struct why *w, long pid)
 	return found;
 }
 
+/* Whether its home is another node, which knows why it left. */
+static bool why_is_guest(const struct why *w, const json_t *task)
+{
+	const char *home = json_string_value(json_object_get(task, "home"));
+
+	return w->c && home && strcmp(home, w->agent->code) != 0;
+}
+
 /* Takes over `w`. */
 static void why_find(struct why *w, const char *id)
 {
@@ -287,6 +319,13 @@ static void why_find(struct why *w, const char *id)
 	reply = why_record(w, record_by_id(w->agent, w->id));
 	if (!reply)
 		reply = why_task(w, pid);
+	if (reply && why_is_guest(w, reply)) {
+		w->guest = reply;
+		snprintf(w->id, sizeof(w->id), "%s",
+			 json_string_value(json_object_get(reply, "id")));
+		why_ask_home(w, "its home is no node of this cluster");
+		return;
+	}
 	if (!reply && pid)
 		reply = why_record(w, record_by_pid(w->agent, pid));
 	if (reply)

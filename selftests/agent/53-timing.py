@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`ehctl why --timing`: when the steps of a task were, at home and on its executor."""
 
-import json, os, subprocess, sys, time
+import json, os, signal, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import EHCTL, Cluster
@@ -116,8 +116,11 @@ p.stdout.readline()
 t = until(lambda: "started" in names(t := timing(p.pid)) and t)
 ok("one that runs has the steps until now", t and "executed" in names(t) and not {"exited", "exit", "over"} & set(names(t)), t)
 id = why(p.pid)["id"]
+ok("its executor asks its home", (saw := timing(id, i=1)) == (of_home := timing(id)) and saw["missing"] is None, (saw, of_home))
+os.kill(c.agents[0].pid, signal.SIGSTOP)
 t = timing(id, i=1)
-ok("its executor knows its own", "home" in t["missing"] and in_order(t, THERE[:-2]) and {s["node"] for s in t["steps"]} == {"0.1"} and
+os.kill(c.agents[0].pid, signal.SIGCONT)
+ok("if that does not answer, it has its own steps", "home" in t["missing"] and in_order(t, THERE[:-2]) and {s["node"] for s in t["steps"]} == {"0.1"} and
    t["steps"][0]["at_us"] == 0, t)
 c.again([0], 9)
 t = until(lambda: "executed" in names(t := timing(id)) and t)
