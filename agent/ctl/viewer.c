@@ -104,7 +104,7 @@ bool viewer_limit(const struct viewer *v, json_t *ask)
 
 uid_t viewer_turn(const struct viewer *v)
 {
-	return v->from->self ? v->uid : (uid_t)-1;
+	return v->from->self ? v->uid : ~(uid_t)v->by->code.index;
 }
 
 void viewer_add_user(json_t *item)
