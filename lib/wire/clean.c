@@ -90,3 +90,13 @@ char *clean_words(char *out, size_t size, const char *const *words)
 	out[at] = '\0';
 	return out;
 }
+
+/* Bytes but those that continue a character of UTF-8. */
+size_t clean_columns(const char *text, size_t length)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < length; i++)
+		n += (text[i] & 0xc0) != 0x80;
+	return n;
+}

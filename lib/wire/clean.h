@@ -27,4 +27,7 @@ char *clean_lines(char *out, size_t size, const char *text);
  */
 char *clean_words(char *out, size_t size, const char *const *words);
 
+/** Columns of a terminal that the first `length` bytes of UTF-8 take, if each character takes one. */
+size_t clean_columns(const char *text, size_t length);
+
 #endif

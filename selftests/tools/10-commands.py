@@ -138,6 +138,11 @@ for c in COMMANDS:
     r = ehctl(c, "--help")
     ok(f"{c} --help", r.returncode == 0 and r.stdout.startswith(f"usage: ehctl {c} ".encode()) and
        not r.stderr, show(r))
+HELP = [c for c in re.findall(r"(?m)^  ([a-z]+) ", ehctl("help").stdout.decode()) if c != "help"]
+for words in [["help"]] + [[c, "--help"] for c in HELP] + [["plan", p, "--help"] for p in ("assign", "dag", "divide", "gang")]:
+    shown = subprocess.run([f"{BUILD}/bin/ehctl", *words], capture_output=True, text=True, timeout=WAIT)
+    ok(f"{' '.join(words)}: 80 columns will do", shown.returncode == 0 and shown.stdout.startswith("usage: ehctl ") and
+       max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout)
 for wrong in (["status", "extra"], ["status", "--octal", "x"], ["tree", "-x"], ["tasks", "7"], ["why"], ["why", "a", "b"],
               ["run"], ["run", "--"], ["run", "true"], ["run", "-n", "--", "true"],
               ["run", "--bad", "--", "true"], ["run", "--json", "--", "true"],

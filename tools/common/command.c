@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cluster/naming.h"
+#include "help.h"
 #include "wire/clean.h"
 
 const char *command_name, *command_usage;
@@ -71,7 +72,7 @@ int bad_usage(const char *format, ...)
 	complain(format, args);
 	va_end(args);
 	if (command_usage)
-		fprintf(stderr, "usage: ehctl %s %s\n", command_name, command_usage);
+		help_usage(stderr, command_name, command_usage);
 	return EXIT_USAGE;
 }
 

@@ -7,11 +7,11 @@
 
 #include "cluster/naming.h"
 #include "command.h"
+#include "help.h"
 #include "parse.h"
-#include "table.h"
+#include "wire/clean.h"
 
 #define OPTIONS_MAX 48
-#define HELP_COLUMN 26
 
 static int bad_option(const char *given, const struct option *options)
 {
@@ -124,9 +124,9 @@ int options_parse(int argc, char **argv, const struct option_row *table, void *a
 void options_help(const struct option_row *table)
 {
 	for (; table->name; table++) {
-		const char *line = table->help;
 		const char *value = table->value ?: "";
-		int width = (int)strlen(table->name) + (int)table_text(value) + (*value ? 5 : 4);
+		int width = (int)strlen(table->name) + (int)clean_columns(value, strlen(value)) +
+			    (*value ? 5 : 4);
 
 		printf("  --%s%s%s", table->name, *value ? " " : "", value);
 
@@ -135,14 +135,7 @@ void options_help(const struct option_row *table)
 			printf("\n");
 			width = 0;
 		}
-		for (;;) {
-			int length = (int)strcspn(line, "\n");
-
-			printf("%*s%.*s\n", HELP_COLUMN - width, "", length, line);
-			if (!line[length])
-				break;
-			line += length + 1;
-			width = 0;
-		}
+		printf("%*s", HELP_COLUMN - width, "");
+		help_paragraph(stdout, table->help, HELP_COLUMN);
 	}
 }

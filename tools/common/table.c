@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "wire/clean.h"
 
 #define TABLE_COLUMNS 16
 #define TABLE_DEPTH 32
@@ -70,16 +71,6 @@ void table_depth(struct table *t, unsigned int depth)
 	t->depth = depth < TABLE_DEPTH ? depth : TABLE_DEPTH - 1;
 }
 
-/* Bytes but those that continue a character of UTF-8. */
-size_t table_text(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
-}
-
 void table_row(struct table *t, const char *cell, ...)
 {
 	struct libscols_line *line =
@@ -93,7 +84,8 @@ void table_row(struct table *t, const char *cell, ...)
 	for (unsigned int i = 0; i < t->columns; i++) {
 		need(!scols_line_set_data(line, i, cell ? cell : ""));
 		t->used[i] |= cell && strcmp(cell, "-");
-		width = table_text(cell ? cell : "") + (t->is[i] & TABLE_TREE ? 2 * t->depth : 0);
+		width = (cell ? clean_columns(cell, strlen(cell)) : 0) +
+			(t->is[i] & TABLE_TREE ? 2 * t->depth : 0);
 		t->widest[i] = width > t->widest[i] ? width : t->widest[i];
 		if (cell)
 			cell = va_arg(args, const char *);

@@ -31,8 +31,6 @@ void table_column(struct table *t, unsigned int column, unsigned int is);
 void table_depth(struct table *t, unsigned int depth);
 /** NULL ends a row. */
 void table_row(struct table *t, const char *cell, ...) __attribute__((sentinel));
-/** Columns that a text takes. */
-size_t table_text(const char *text);
 /** Prints the table and frees it. */
 void table_print(struct table *t);
 

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "cluster/naming.h"
+#include "tools/common/help.h"
 #include "version.h"
 
 static const struct command version_command;
@@ -90,7 +91,7 @@ static int run_command_of(const struct command *c, int argc, char **argv, bool j
 	if (!c->whole)
 		argc = command_take_options(argc, argv, &json, &help);
 	if (help) {
-		printf("usage: ehctl %s %s\n\n%s\n", c->name, c->arguments, c->help);
+		help_command(c->name, c->arguments, c->help);
 		return EXIT_DONE;
 	}
 	return c->run(argc, argv, json);

@@ -24,6 +24,7 @@
 #include "page.h"
 #include "stream.h"
 #include "tools/common/common.h"
+#include "tools/common/help.h"
 
 #define MAIN_LISTEN "127.0.0.1:9411"
 
@@ -245,11 +246,12 @@ int main(int argc, char **argv)
 	take_listen(&a, MAIN_LISTEN);
 	argc = command_take_options(argc, argv, &json, &help);
 	if (help) {
-		printf("usage: ehctl metrics %s\n\nserve a page and metrics for Prometheus over HTTP\n\n",
-		       command_usage);
+		help_command(command_name, command_usage,
+			     "serve a page and metrics for Prometheus over HTTP\n");
 		options_help(table);
-		printf("\nRuns until interrupted, and prints where it listens; --json does so as a document.\n"
-		       "It needs no rights: root becomes nobody.\n");
+		help_text(stdout,
+			  "\nRuns until interrupted, and prints where it listens; --json does so "
+			  "as a document. It needs no rights: root becomes nobody.");
 		return command_finish(EXIT_DONE);
 	}
 	code = options_parse(argc, argv, table, &a);

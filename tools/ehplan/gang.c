@@ -237,7 +237,7 @@ const struct planner gang_planner = {
 	.name = "gang",
 	.arguments =
 		"[--slowdown paper|fair] [--min-speedup X] [--format hostfile] [--gantt FILE.svg]",
-	.help = "choose the hosts of one SPMD job whose parts wait for each other (paper 1)\n\n"
+	.help = "choose hosts for an SPMD job whose parts wait for each other (paper 1)\n\n"
 		"FILE: JSON with hosts (id, utilization 0..1) and model (kind matmul, wave or table).\n\n"
 		"  --slowdown S       slowdown of a busy host: paper (default), 1/(1-utilization); fair,\n"
 		"                     that of a time-sharing scheduler\n"

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "tools/common/help.h"
+
 static const struct live_command *const commands[] = { &dag_live, &divide_live, &gang_live };
 
 static int run_command(const struct live_command *c, int argc, char **argv)
@@ -15,7 +17,8 @@ static int run_command(const struct live_command *c, int argc, char **argv)
 	command_usage = c->arguments;
 	argc = command_take_options(argc, argv, &json, &help);
 	if (help) {
-		printf("usage: ehctl %s %s\n\n%s\n\n", c->name, c->arguments, c->help);
+		help_command(c->name, c->arguments, c->help);
+		printf("\n");
 		options_help(c->options);
 		printf("  --json                  print one JSON document\n");
 		return EXIT_DONE;

@@ -9,6 +9,7 @@
 #include "build.h"
 #include "links.h"
 #include "live.h"
+#include "tools/common/help.h"
 
 static const struct planner *const planners[] = {
 	&assign_planner, &gang_planner, &divide_planner, &dag_planner, NULL,
@@ -32,15 +33,20 @@ static int usage_all(FILE *to, int code)
 	for (size_t i = 0; planners[i]; i++)
 		fprintf(to, "  %-7s %.*s\n", planners[i]->name,
 			(int)strcspn(planners[i]->help, "\n"), planners[i]->help);
-	fprintf(to,
-		"\nWith the FILE `-`, the standard input is read. `ehctl plan PLANNER --help` lists its options.\n");
+	fprintf(to, "\nWith the FILE `-`, the standard input is read. `ehctl plan PLANNER --help`\n"
+		    "lists its options.\n");
 	return code;
 }
 
 static void help_planner(const struct planner *p)
 {
-	printf("usage: ehctl plan %s FILE %s\n\n%s\n\n", p->name, p->arguments, p->help);
-	printf("  --algorithm A      one of");
+	char arguments[1024], name[64];
+
+	snprintf(name, sizeof(name), "plan %s", p->name);
+	snprintf(arguments, sizeof(arguments), "FILE %s", p->arguments);
+	help_command(name, arguments, p->help);
+	printf("\n"
+	       "  --algorithm A      one of");
 	for (size_t i = 0; p->algorithms[i]; i++)
 		printf(" %s%s", p->algorithms[i], i ? "" : " (default)");
 	printf("\n");

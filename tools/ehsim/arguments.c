@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tools/common/common.h"
+#include "tools/common/help.h"
 #include "tools/common/options.h"
 #include "value.h"
 
@@ -164,11 +165,11 @@ const char arguments_usage[] = "[--topology n,l] [--policy POLICY] [OPTION]… [
 
 void arguments_help(void)
 {
-	printf("usage: ehctl sim %s\n\nsimulate the hierarchy without a cluster\n\n",
-	       arguments_usage);
+	help_command("sim", arguments_usage, "simulate the hierarchy without a cluster\n");
 	options_help(table);
-	printf("Counts are sums over all runs, messages and changes are means of one run; loads are in\n"
-	       "tasks. Decisions are counted per second of processor time.\n");
+	help_text(stdout,
+		  "\nCounts are sums over all runs, messages and changes are means of one run; "
+		  "loads are in tasks. Decisions are counted per second of processor time.");
 }
 
 const char *arguments_policy(const struct arguments *a)

@@ -12,6 +12,7 @@
 #include "picture.h"
 #include "screen.h"
 #include "tools/common/common.h"
+#include "tools/common/help.h"
 
 #define MAIN_COLUMNS 80
 
@@ -98,10 +99,10 @@ int main(int argc, char **argv)
 	command_usage = "[--once] [--delay SECONDS]";
 	argc = command_take_options(argc, argv, &json, &help);
 	if (help) {
-		printf("usage: ehctl top %s\n\nshow nodes and tasks, and how they change\n\n",
-		       command_usage);
+		help_command(command_name, command_usage,
+			     "show nodes and tasks, and how they change\n");
 		options_help(table);
-		printf("Keys: ? lists them. Colours follow the column STATE; NO_COLOR turns them off.\n");
+		printf("\nKeys: ? lists them. Colours follow the column STATE; NO_COLOR turns them off.\n");
 		return command_finish(EXIT_DONE);
 	}
 	if (json)
