@@ -479,11 +479,20 @@ with Agent(frame(REPLY, {"version": 1, "tasks": [LONG], "more": False})):
     shown = terminal(f"{work}/ehctl", "history", columns=80)
     ok("history: how it ended is not cut", " SIGTERM " in shown and "a-command-with" not in shown, shown)
     ok("nor is it wider than the terminal", max(map(len, shown.splitlines())) <= 80, shown)
+    ok("what is cut has a mark", shown.count("…") >= 2 and all(len(line) <= 80 for line in shown.splitlines()), shown)
+    shown = terminal(f"{work}/ehctl", "history", columns=80, locale="C")
+    ok("of ASCII, where that is all there is", shown.isascii() and shown.count("~") >= 2 and all(len(line) <= 80 for line in shown.splitlines()), shown)
+    shown = terminal(f"{work}/ehctl", "history", columns=300)
+    ok("nothing is, where there is room", "a-command-with-a-long-name" in shown and "…" not in shown, shown)
 FIVE = [LONG | {"id": f"0.0.1:{n}", "user": "root", "executor_host": "n1", "command": "sh"} for n in (461168781440042, 461168781450042)]
 for columns in 80, 75:
     with Agent(frame(REPLY, {"version": 1, "tasks": FIVE, "more": False})):
         shown = terminal(f"{work}/ehctl", "history", columns=columns)
         ok(f"history in {columns} columns: short words below long headings", max(map(len, shown.splitlines())) <= columns and " SIGTERM " in shown and "n1" in shown, shown)
+WIDE = LONG | {"command": "ä" * 30 + "漢字" * 30}
+with Agent(frame(REPLY, {"version": 1, "tasks": [WIDE], "more": False})):
+    shown = terminal(f"{work}/ehctl", "history", columns=110)
+    ok("by columns, not bytes", shown.rstrip().endswith("…") and max(sum(1 + (c in "漢字") for c in line) for line in shown.splitlines()) in (109, 110), shown)
 GROUP = {"key": "x" * 40 + ".12345.0", "started": "2020-11-23T10:00:00Z", "elapsed": 3661.0, "tasks": 10, "away": 3, "cpu_away": 3.0, "lost": 0, "exit": 1}
 with Agent(frame(REPLY, {"version": 1, "groups": [GROUP], "more": False})):
     shown = terminal(f"{work}/ehctl", "history", "--by", "session", columns=80)

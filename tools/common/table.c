@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "command.h"
 #include "wire/clean.h"
@@ -140,6 +141,54 @@ static bool table_cut_heading(const struct table *t)
 	return true;
 }
 
+/* Marks a text that is wider than its column: the library only cuts it. */
+static void table_cut(struct libscols_cell *cell, size_t width, const char *mark)
+{
+	const char *text = scols_cell_get_data(cell), *at = text, *fits = text;
+	size_t is = 0, length;
+	mbstate_t state = { 0 };
+	char *cut;
+	wchar_t c;
+
+	for (; *at; at += length) {
+		length = mbrtowc(&c, at, MB_CUR_MAX, &state);
+		/* the library shows it in its own way */
+		if (length == (size_t)-1 || length == (size_t)-2 || wcwidth(c) < 0)
+			return;
+		is += wcwidth(c);
+		if (is < width)
+			fits = at + length;
+	}
+	if (is <= width)
+		return;
+	need(asprintf(&cut, "%.*s%s", (int)(fits - text), text, mark) >= 0);
+	need(!scols_cell_set_data(cell, cut));
+	free(cut);
+}
+
+static void table_mark_cuts(struct table *t)
+{
+	const char *mark = scols_table_is_ascii(t->of) ? "~" : "…";
+	struct libscols_line *line;
+	struct libscols_iter *iter;
+	char *ignored = NULL;
+
+	/* The widths are known then. */
+	need(!scols_print_table_to_string(t->of, &ignored));
+	free(ignored);
+	iter = scols_new_iter(SCOLS_ITER_FORWARD);
+	need(iter);
+	while (!scols_table_next_line(t->of, iter, &line))
+		for (unsigned int i = 0; i < t->columns; i++) {
+			struct libscols_column *c = scols_table_get_column(t->of, i);
+
+			if (scols_column_is_trunc(c) && !scols_column_is_hidden(c))
+				table_cut(scols_line_get_cell(line, i), scols_column_get_width(c),
+					  mark);
+		}
+	scols_free_iter(iter);
+}
+
 void table_print(struct table *t)
 {
 	const bool rows = scols_table_get_nlines(t->of);
@@ -167,6 +216,8 @@ void table_print(struct table *t)
 		}
 		scols_table_enable_noheadings(t->of, 1);
 	}
+	if (isatty(STDOUT_FILENO))
+		table_mark_cuts(t);
 	need(!scols_print_table(t->of) || ferror(stdout));
 	scols_unref_table(t->of);
 	free(t);
