@@ -83,7 +83,7 @@ with c.net.enter(0):
     task = subprocess.Popen([EHCTL, "exec", "beta.one.test", "--", "sh", "-c", "echo; exec sleep 1000"], stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE)
 task.stdout.readline()
-ok("watch shows hosts", shown(watch, "home alpha  executor beta.one.test") and "home_host" not in lines[watch], lines[watch])
+ok("watch shows hosts", shown(watch, "home alpha, executor beta.one.test") and "home_host" not in lines[watch], lines[watch])
 ok("watch --json has both", shown(seen, '"executor":"0.1"') and '"executor_host":"beta.one.test"' in lines[seen] and
    '"host":"alpha"' in lines[seen], lines[seen])
 for p in watch, seen:

@@ -144,7 +144,7 @@ def mark():
 must("each has begun", until(mark), [w.take() for w in watches])
 for script, shown in ("exit 9", "exit 9"), ("kill -9 $$", "killed by SIGKILL"):
     ehctl(0, "exec", "n1", "--", "sh", "-c", script)
-    ok(f"{script}: shown as {shown}", texts.saw("  n0 ", " sh ", "n1", shown, "root"), texts.take())
+    ok(f"{script}: shown as {shown}", texts.saw(" n0 ", " sh", "n1", shown, "root"), texts.take())
 ok("in JSON, too", until(lambda: [(e["self"], e["self_host"], e["exit"], e["signal"]) for e in told(documents, "finish") if e["command"] == "sh"]
    == [(c.code(0), "n0", 9, None), (c.code(0), "n0", None, 9)]), told(documents, "finish"))
 finished = told(documents, "finish")

@@ -454,7 +454,7 @@ with Agent(b"".join(frame(EVENT, e) for e in EVENTS)):
     ok("watch --json: an event a line", [json.loads(line) for line in r.stdout.splitlines()] == EVENTS, show(r))
     ok("and the end of the agent is an error", r.returncode == 1 and b"ended" in r.stderr, show(r))
     r = ehctl("watch")
-    ok("watch", r.stdout.decode().splitlines()[0].split() == ["T1", "state", "node", "0.1", "load", "0.5"],
+    ok("watch", r.stdout.decode().splitlines()[0].split() == ["T1", "state", "node", "0.1,", "load", "0.5"],
        show(r))
 with Agent(frame(EVENT, {"time": "2026-11-30T22:23:51.242Z", "event": "stop", "node": "0.1"})):
     r = ehctl("watch", env={**os.environ, "TZ": "XXX-5:30"})

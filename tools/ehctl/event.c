@@ -56,7 +56,7 @@ bool event_is_wanted(const struct event_filter *f, const json_t *event)
 	       (!f->user || is_of(event, f->user));
 }
 
-/* ---- a line of text ---- */
+/* ---- in words ---- */
 
 /* Whether this is the name of a host whose code is in another member, which shows it. */
 static bool is_name(const json_t *event, const char *key)
@@ -72,58 +72,90 @@ static bool is_name(const json_t *event, const char *key)
 	return json_object_get(event, code);
 }
 
-/* What is shown in another way, or is for programs only. */
-static bool is_apart(const char *key)
-{
-	static const char *const keys[] = { "time",   "event", "status", "exit",
-					    "signal", "lost",  "self",	 "uid" };
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (!strcmp(key, keys[i]))
-			return true;
-	return false;
-}
-
 static void print_end(const json_t *event)
 {
 	const json_t *sig = json_object_get(event, "signal");
 	const char *name;
 
 	if (json_is_true(json_object_get(event, "lost"))) {
-		printf("  lost");
+		printf(", lost");
 	} else if (json_is_integer(sig)) {
 		name = sigabbrev_np((int)json_integer_value(sig));
-		printf("  killed by %s%s", name ? "SIG" : "signal ",
+		printf(", killed by %s%s", name ? "SIG" : "signal ",
 		       name ? name : integer_of(event, "signal"));
 	} else if (json_object_get(event, "exit")) {
-		printf("  exit %s", integer_of(event, "exit"));
+		printf(", exit %s", integer_of(event, "exit"));
 	}
 }
 
-/* The other members come in the order in which the agent said them, hosts instead of codes. */
+/* What a controller and its followers say of themselves. The caller frees it. */
+static char *controller_what(const json_t *event)
+{
+	const json_int_t levels = json_integer_value(json_object_get(event, "levels"));
+	const bool has = json_is_string(json_object_get(event, "parent"));
+	const char *parent = has ? client_host(event, "parent") : "";
+	char *text;
+
+	if (levels && asprintf(&text, "leads %" JSON_INTEGER_FORMAT " level%s%s%s", levels,
+			       levels == 1 ? "" : "s", has ? ", under " : "", parent) < 0)
+		return NULL;
+	if (!levels && asprintf(&text, has ? "follows %s" : "looks for a controller", parent) < 0)
+		return NULL;
+	return text;
+}
+
+static bool is_apart(const char *const *keys, const char *key)
+{
+	for (; *keys; keys++)
+		if (!strcmp(*keys, key))
+			return true;
+	return false;
+}
+
+/* The members come in the order in which the agent said them, hosts instead of codes. */
+char *event_what(const json_t *event, const char *const *apart)
+{
+	const char *key, *space = "";
+	json_t *value;
+	size_t size;
+	char *text = NULL;
+	FILE *out;
+
+	if (!strcmp(text_of(event, "event"), "controller"))
+		return controller_what(event);
+	out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	json_object_foreach((json_t *)event, key, value) {
+		if (is_apart(apart, key) || is_name(event, key))
+			continue;
+		if (json_is_string(value) && *json_string_value(value))
+			fprintf(out, "%s%s %s", space, key, client_host(event, key));
+		else if (json_is_integer(value))
+			fprintf(out, "%s%s %s", space, key, integer_of(event, key));
+		else if (json_is_real(value))
+			fprintf(out, "%s%s %.4g", space, key, json_real_value(value));
+		else if (json_is_boolean(value))
+			fprintf(out, "%s%s%s", space, json_is_true(value) ? "" : "not ", key);
+		else
+			continue;
+		space = ", ";
+	}
+	fclose(out);
+	return text;
+}
+
 void event_print(const json_t *event, bool all)
 {
-	char at[ENDED_TEXT];
-	const char *key;
-	json_t *value;
+	static const char *const apart[] = { "time", "event", "status", "exit", "signal",
+					     "lost", "self",  "uid",	NULL };
+	char at[ENDED_TEXT], *what = event_what(event, apart);
 
 	printf("%s  ", ended_moment(text_of(event, "time"), at));
 	if (all)
 		printf("%-10s  ", client_host(event, "self"));
-	printf("%-10s", text_of(event, "event"));
-	json_object_foreach((json_t *)event, key, value) {
-		char *text;
-
-		if (is_apart(key) || is_name(event, key))
-			continue;
-		if (json_is_string(value)) {
-			printf("  %s %s", key, client_host(event, key));
-			continue;
-		}
-		text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(4));
-		printf("  %s %s", key, text ? text : "-");
-		free(text);
-	}
+	printf("%-10s  %s", text_of(event, "event"), what ?: "");
 	print_end(event);
 	putchar('\n');
+	free(what);
 }

@@ -19,6 +19,9 @@ const char *event_unknown(const char *name);
 
 bool event_is_wanted(const struct event_filter *filter, const json_t *event);
 
+/** What it says, in words, without these members (up to NULL); NULL: out of memory. The caller frees it. */
+char *event_what(const json_t *event, const char *const *apart);
+
 /** Prints time, event and the rest; with `all` also the node that tells it (`self`). */
 void event_print(const json_t *event, bool all);
 

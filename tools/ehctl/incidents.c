@@ -8,70 +8,17 @@
 
 #include "client.h"
 #include "ended.h"
+#include "event.h"
 #include "past.h"
 #include "tools/common/common.h"
 
 #define INCIDENTS_S 10 /* a peer that is down is noticed later by one node than by another */
 #define INCIDENTS_TELLERS 4 /* events that are asked for, of each line */
 
-/* The members that have no column: hosts instead of codes. */
-static bool incidents_is_apart(const char *key)
-{
-	static const char *const keys[] = { "time", "event", "node", "host",
-					    "self", "id",    "at",   "row" };
-	const size_t n = strlen(key);
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (!strcmp(key, keys[i]))
-			return true;
-	return n > 5 && !strcmp(key + n - 5, "_host");
-}
-
-static char *incidents_controller(const json_t *event)
-{
-	const json_int_t levels = json_integer_value(json_object_get(event, "levels"));
-	const bool has = json_is_string(json_object_get(event, "parent"));
-	const char *parent = has ? client_host(event, "parent") : "";
-	char *text;
-
-	if (levels && asprintf(&text, "leads %" JSON_INTEGER_FORMAT " level%s%s%s", levels,
-			       levels == 1 ? "" : "s", has ? ", under " : "", parent) < 0)
-		return NULL;
-	if (!levels && asprintf(&text, has ? "follows %s" : "looks for a controller", parent) < 0)
-		return NULL;
-	return text;
-}
-
-/* In words; the caller frees it. */
-static char *incidents_what(const json_t *event)
-{
-	const char *key, *space = "";
-	json_t *value;
-	size_t size;
-	char *text = NULL;
-	FILE *out;
-
-	if (!strcmp(text_of(event, "event"), "controller"))
-		return incidents_controller(event);
-	out = open_memstream(&text, &size);
-	if (!out)
-		return NULL;
-	json_object_foreach((json_t *)event, key, value) {
-		if (incidents_is_apart(key))
-			continue;
-		if (json_is_string(value) && *json_string_value(value))
-			fprintf(out, "%s%s %s", space, key, client_host(event, key));
-		else if (json_is_integer(value))
-			fprintf(out, "%s%s %s", space, key, integer_of(event, key));
-		else if (json_is_boolean(value))
-			fprintf(out, "%s%s%s", space, json_is_true(value) ? "" : "not ", key);
-		else
-			continue;
-		space = ", ";
-	}
-	fclose(out);
-	return text;
-}
+/* Those that have a column. */
+static const char *const incidents_apart[] = {
+	"time", "event", "node", "host", "self", "id", "at", "row", NULL,
+};
 
 /* What it is about. Each tells of its own place under a controller. */
 static const char *incidents_node(const json_t *event)
@@ -104,7 +51,7 @@ static json_t *incidents_fold(const json_t *document)
 	size_t i;
 
 	json_array_foreach(json_object_get(document, "events"), i, event) {
-		what = incidents_what(event);
+		what = event_what(event, incidents_apart);
 		if (!what)
 			continue;
 		if (asprintf(&key, "%s %s %s", text_of(event, "event"), incidents_node(event),
