@@ -16,6 +16,7 @@ cat >"$work/bin/ehctl" <<E
 case \$1 in
 status) echo '{"nodes": [{"code": "0.1", "host": "build1"}, {"code": "0.2", "host": "gpu2"}]}' ;;
 tasks) echo '{"tasks": [{"short": "0.1:4711"}]}' ;;
+history) echo "{\"groups\": [{\"key\": \"of-\$3\"}]}" ;;
 *) exec "$build/bin/ehctl" "\$@" ;;
 esac
 E
@@ -41,6 +42,11 @@ for shell in bash zsh fish; do
 	is "$shell: all commands" "$(offered "")" "$commands"
 	is "$shell: nodes" "$(words drain "")" "0.1 0.2 build1 gpu2"
 	is "$shell: tasks" "$(words cancel "")" "0.1:4711"
+	is "$shell: reasons that there were" "$(words history --reason "")" "of-reason"
+	is "$shell: sessions" "$(words history --session "")" "of-session"
+	is "$shell: but those of a drain are free" "$(words drain --reason "" | grep -c of-)" 0
+	like "$shell: events" " $(words watch --event "") " "* place *"
+	is "$shell: what tasks are added up by" "$(words history --by "")" "hour node program reason session user"
 	like "$shell: options" " $(offered drain -) " "* --reason *"
 	like "$shell: of a program that ehctl starts" " $(offered sim --) " "* --topology *"
 done
