@@ -5,7 +5,7 @@
 import http.client, json, os, re, shutil, signal, socket, subprocess, sys, urllib.parse
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
-from cluster import Cluster, address, closed
+from cluster import EHCTL, Cluster, address, closed
 from ktap import done, must, ok, skip_all
 from metrics import Metrics
 from tree import TOP
@@ -97,6 +97,9 @@ def once():
 
 
 ok("--once", until(lambda: once() is True), once())
+with c.net.enter(0):
+    r = subprocess.run(["sh", "-c", f"exec {EHCTL} metrics --once >&-"], capture_output=True, text=True, timeout=WAIT)
+ok("a closed output is said to be closed", r.returncode == 1 and "Bad file descriptor" in r.stderr, r)
 r = ehctl(1, "metrics", "--once", "--own")
 ok("--own", {dict(of).get("node") for (name, of) in samples(r.stdout)} == {"0.1", None} and "group" not in r.stdout.replace("controlled_groups", "").replace(
     "Groups that", ""), r)

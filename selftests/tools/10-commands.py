@@ -453,6 +453,8 @@ with Agent(b"".join(frame(EVENT, e) for e in EVENTS)):
     r = ehctl("watch", "--json")
     ok("watch --json: an event a line", [json.loads(line) for line in r.stdout.splitlines()] == EVENTS, show(r))
     ok("and the end of the agent is an error", r.returncode == 1 and b"ended" in r.stderr, show(r))
+    r = run("sh", "-c", f"exec {work}/ehctl watch >&-")
+    ok("watch with a closed output writes to no other descriptor", clean_error(r, 1, "watch", "Bad file descriptor"), show(r))
     r = ehctl("watch")
     ok("watch", r.stdout.decode().splitlines()[0].split() == ["T1", "state", "node", "0.1,", "load", "0.5"],
        show(r))

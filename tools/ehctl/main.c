@@ -2,11 +2,13 @@
 /* ehctl: finds the command and leaves everything else to it. */
 #include "ehctl.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "cluster/naming.h"
 #include "tools/common/help.h"
@@ -132,6 +134,15 @@ static int run_named(int argc, char **argv, bool json)
 	return run_command_of(c, argc + 1, more, json);
 }
 
+/* A descriptor that is closed must not become one of the agent's. It takes and gives nothing, as a closed one. */
+static void hold_closed(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	bool json = false;
@@ -139,6 +150,7 @@ int main(int argc, char **argv)
 
 	/* What users have started, and look for: helpers/ehctl has executed this. */
 	prctl(PR_SET_NAME, "ehctl");
+	hold_closed();
 	for (; first < argc && argv[first][0] == '-'; first++) {
 		if (!strcmp(argv[first], "--json"))
 			json = true;
