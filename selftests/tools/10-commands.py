@@ -121,7 +121,7 @@ for wrong, right in (("stauts", "status"), ("undran", "undrain"), ("task", "task
     ok(f"{wrong}: {right} is suggested", r.returncode == 2 and not r.stdout and f"did you mean {right}?" in r.stderr.decode(), show(r))
     r = ehctl("help", wrong)
     ok(f"help {wrong}: likewise", r.returncode == 2 and not r.stdout and f"did you mean {right}?" in r.stderr.decode(), show(r))
-for wrong in (["help", "frobnicate"], ["help", "status", "tasks"], ["--jsn", "status"], ["--json"]):
+for wrong in (["help", "frobnicate"], ["help", "status", "tasks"], ["help", "--json"], ["--json", "help"], ["help", "status", "--json"], ["--jsn", "status"], ["--json"]):
     r = ehctl(*wrong)
     ok(f"{' '.join(wrong)}: wrong usage", r.returncode == 2 and not r.stdout and r.stderr, show(r))
 for words, right in ((["status", "--octl"], "--octal"), (["drain", "n1", "--resaon=x"], "--reason"), (["set", "treshold=3"], "threshold"),
@@ -366,7 +366,7 @@ SETTINGS = {"version": 1, "settings": [
 with Agent(frame(REPLY, SETTINGS)) as a:
     r = ehctl("get")
     ok("get", r.returncode == 0 and [line.split() for line in r.stdout.decode().splitlines()] == [
-        ["SETTING", "VALUE", "UNIT", "MAY", "BE"], ["threshold", "2.0", "tasks", "0.0", "to", "1000000.0"],
+        ["SETTING", "VALUE", "UNIT", "MAY", "BE"], ["threshold", "2.0", "tasks", "0", "to", "1000000"],
         ["load-index", "cpu", "-", "runnable|cpu"], ["dwell", "20", "ms", "0", "to", "60000"]], show(r))
     r = ehctl("get", "dwell", "threshold")
     ok("some", [line.split()[0] for line in r.stdout.decode().splitlines()[1:]] == ["threshold", "dwell"], show(r))
@@ -499,6 +499,9 @@ GROUP = {"key": "x" * 40 + ".12345.0", "started": "2020-11-23T10:00:00Z", "elaps
 with Agent(frame(REPLY, {"version": 1, "groups": [GROUP], "more": False})):
     shown = terminal(f"{work}/ehctl", "history", "--by", "session", columns=80)
     ok("history --by session: a long name is cut", all(len(line) <= 80 for line in shown.splitlines()) and "x" * 20 in shown, shown)
+with Agent(frame(REPLY, {"version": 1, "groups": [GROUP | {"started": "2026-11-30T10:00:00.110Z", "last": "2026-11-30T10:00:00.116Z"}], "more": False})):
+    r = ehctl("history", "--by", "session", "--json")
+    ok("its seconds have milliseconds, and no more", b'"elapsed":0.006,' in r.stdout, show(r))
 with Agent(frame(REPLY, {"version": 1, "tasks": [], "more": False, "nodes": [{"code": "0.1", "host": "n1"}]})):
     for node, known in ("n1", True), ("0.1", True), ("n", False):
         r = ehctl("history", "--node", node)

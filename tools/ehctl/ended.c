@@ -25,6 +25,13 @@ double ended_seconds(const char *text)
 	return (double)timegm(&tm) + second;
 }
 
+double ended_between(const char *from, const char *to)
+{
+	const double ms = 1000 * (ended_seconds(to) - ended_seconds(from));
+
+	return (double)(json_int_t)(ms + (ms < 0 ? -0.5 : 0.5)) / 1000;
+}
+
 const char *ended_moment(const char *text, char out[ENDED_TEXT])
 {
 	const double seconds = ended_seconds(text);

@@ -9,6 +9,8 @@
 
 /** A time of the agent, in seconds since 1970; -1: this is none. */
 double ended_seconds(const char *text);
+/** Seconds from one such time to another, to the millisecond. */
+double ended_between(const char *from, const char *to);
 /** Its local time with the date and what is below a second; what is none stays as it is. */
 const char *ended_moment(const char *text, char out[ENDED_TEXT]);
 /** Its local time: of today without the date. "-": it is none. */

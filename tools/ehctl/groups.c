@@ -49,8 +49,8 @@ json_t *groups_ask(json_t *ask, const char *by, uint64_t most, int *code)
 			break;
 		}
 		json_object_set_new(group, "elapsed",
-				    json_real(ended_seconds(text_of(group, "last")) -
-					      ended_seconds(text_of(group, "started"))));
+				    json_real(ended_between(text_of(group, "started"),
+							    text_of(group, "last"))));
 		if (hours)
 			json_array_insert(ordered, 0, group);
 		else

@@ -100,11 +100,13 @@ static int run_command_of(const struct command *c, int argc, char **argv, bool j
 }
 
 /* "help", or "help COMMAND": what COMMAND --help shows. */
-static int help_of(int argc, char **argv)
+static int help_of(int argc, char **argv, bool json)
 {
 	char *words[] = { argc > 1 ? argv[1] : NULL, (char *)"--help", NULL };
 	const struct command *c = argc > 1 ? find_command(argv[1]) : NULL;
 
+	if (json || (argc > 1 && !strcmp(argv[argc - 1], "--json")))
+		return fail(EXIT_USAGE, "help: it is text: there is no --json");
 	if (argc > 2)
 		return fail(EXIT_USAGE, "help: one command at a time");
 	if (argc < 2 || !strcmp(argv[1], "help")) {
@@ -121,7 +123,7 @@ static int run_named(int argc, char **argv, bool json)
 	char **more;
 
 	if (!strcmp(argv[0], "help"))
-		return help_of(argc, argv);
+		return help_of(argc, argv, json);
 	if (!c)
 		return bad_command(argv[0]);
 	if (!json || !c->whole)
@@ -155,7 +157,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[first], "--json"))
 			json = true;
 		else if (!strcmp(argv[first], "--help") || !strcmp(argv[first], "-h"))
-			return command_finish(help_of(argc - first, argv + first));
+			return command_finish(help_of(argc - first, argv + first, json));
 		else if (!strcmp(argv[first], "--version"))
 			return command_finish(run_version(1, argv, json));
 		else

@@ -127,8 +127,7 @@ static void outcome_add_times(json_t *outcome, const struct outcome_seen *seen)
 	double elapsed = seen->elapsed;
 
 	if (elapsed < 0)
-		elapsed = ended_seconds(text_of(outcome, "last")) -
-			  ended_seconds(text_of(outcome, "started"));
+		elapsed = ended_between(text_of(outcome, "started"), text_of(outcome, "last"));
 	json_object_set_new(outcome, "elapsed", json_real(elapsed));
 	json_object_set_new(outcome, "cpu",
 			    seen->cpu >= 0 ? json_real(fmax(all, elsewhere)) : json_null());

@@ -133,14 +133,15 @@ static void print_settings(const json_t *list)
 
 	table_column(t, 1, TABLE_RIGHT);
 	json_array_foreach((json_t *)list, i, s) {
-		char value[32], min[32], max[32], may[128] = "";
+		char value[32], may[128] = "";
 
 		json_array_foreach(json_object_get(s, "choices"), j, word)
 			snprintf(may + strlen(may), sizeof(may) - strlen(may), "%s%s", j ? "|" : "",
 				 json_string_value(word) ?: "");
 		if (json_is_number(json_object_get(s, "min")))
-			snprintf(may, sizeof(may), "%s to %s", shown(s, "min", min),
-				 shown(s, "max", max));
+			snprintf(may, sizeof(may), "%.15g to %.15g",
+				 json_number_value(json_object_get(s, "min")),
+				 json_number_value(json_object_get(s, "max")));
 		table_row(t, text_of(s, "name"), shown(s, "value", value), text_of(s, "unit"), may,
 			  NULL);
 	}
