@@ -171,8 +171,7 @@ static json_t *pairs_of(const struct pairs *p, size_t at)
 	for (size_t i = 0; i < p->n && json_array_size(codes) < PAIR_RUN_NODES; i++) {
 		const size_t k = (first + i) % p->n;
 
-		if (pair_is_tested(&p->agent->config->topology, p->numbers, p->n, p->numbers[at],
-				   p->numbers[k]))
+		if (pair_is_tested(&p->agent->config->topology, p->numbers, p->n, at, k))
 			json_array_append_new(codes, json_string(peer_code(p->nodes[k])));
 	}
 	return codes;

@@ -17,27 +17,24 @@
 /* ---- which ---- */
 
 /* Whether it is the lowest of its group of this level. */
-static bool pair_leads(const struct eh_topology *t, const uint32_t *nodes, size_t n, uint32_t node,
+static bool pair_leads(const struct eh_topology *t, const uint32_t *nodes, size_t i,
 		       unsigned int level)
 {
-	for (size_t i = 0; i < n && nodes[i] < node; i++)
-		if (nodes[i] >> t->n * level == node >> t->n * level)
-			return false;
-	return true;
+	return !i || nodes[i - 1] >> t->n * level != nodes[i] >> t->n * level;
 }
 
-bool pair_is_tested(const struct eh_topology *t, const uint32_t *nodes, size_t n, uint32_t a,
-		    uint32_t b)
+bool pair_is_tested(const struct eh_topology *t, const uint32_t *nodes, size_t n, size_t i,
+		    size_t j)
 {
 	unsigned int level = 1;
 
-	if (a == b)
+	if (i == j)
 		return false;
 	if (n <= PAIR_ALL)
 		return true;
-	while (level < t->l && a >> t->n * level != b >> t->n * level)
+	while (level < t->l && nodes[i] >> t->n * level != nodes[j] >> t->n * level)
 		level++;
-	return pair_leads(t, nodes, n, a, level - 1) && pair_leads(t, nodes, n, b, level - 1);
+	return pair_leads(t, nodes, i, level - 1) && pair_leads(t, nodes, j, level - 1);
 }
 
 int64_t pair_skew(int64_t sent, int64_t back, int64_t theirs, int64_t *within)

@@ -17,12 +17,12 @@ struct eh_topology;
 #define PAIR_ALL 32 /**< nodes of which each pair is tested */
 
 /**
- * Whether the pair is tested: of up to PAIR_ALL nodes each; of more those within a group of level 1, and those
- * of controllers that report to one controller, where each is the lowest of its group. `nodes`: their numbers,
- * in order.
+ * Whether the pair of nodes[i] and nodes[j] is tested: of up to PAIR_ALL nodes each; of more those within a
+ * group of level 1, and those of controllers that report to one controller, where each is the lowest of its
+ * group. `nodes`: their numbers, in order.
  */
-bool pair_is_tested(const struct eh_topology *t, const uint32_t *nodes, size_t n, uint32_t a,
-		    uint32_t b);
+bool pair_is_tested(const struct eh_topology *t, const uint32_t *nodes, size_t n, size_t i,
+		    size_t j);
 
 /**
  * What the other side's clock, at `theirs`, is ahead of ours if the question left at `sent` and the answer was

@@ -55,9 +55,9 @@ static unsigned int count(struct eh_topology t, uint32_t n, uint32_t away)
 			nodes[k++] = i;
 	for (size_t a = 0; a < k; a++)
 		for (size_t b = 0; b < k; b++) {
-			bool is = pair_is_tested(&t, nodes, k, nodes[a], nodes[b]);
+			bool is = pair_is_tested(&t, nodes, k, a, b);
 
-			assert_int_equal(is, pair_is_tested(&t, nodes, k, nodes[b], nodes[a]));
+			assert_int_equal(is, pair_is_tested(&t, nodes, k, b, a));
 			assert_true(a != b || !is);
 			found += is;
 		}
