@@ -93,6 +93,20 @@ static void why_without_home(struct why *w, const char *trouble)
 	why_found(w, guest);
 }
 
+/* What is known here is so, whatever its home says. */
+static void why_correct(const struct why *w, json_t *reply)
+{
+	static const char *const members[] = { "id", "command", "executor" };
+
+	json_object_set_new(reply, "home", json_string(peer_code(w->home)));
+	json_object_del(reply, "home_host");
+	if (!w->guest)
+		return;
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+		json_object_set(reply, members[i], json_object_get(w->guest, members[i]));
+	json_object_del(reply, "executor_host");
+}
+
 static void why_on_home(void *ctx, json_t *nodes, const char *trouble)
 {
 	const json_t *node = json_array_get(nodes, 0);
@@ -104,6 +118,7 @@ static void why_on_home(void *ctx, json_t *nodes, const char *trouble)
 	if (json_is_object(reply) && json_is_string(json_object_get(reply, "id"))) {
 		json_object_del(reply, "at");
 		json_object_set_new(reply, "version", json_integer(1));
+		why_correct(w, reply);
 		names_add(w->agent, reply);
 		why_reply(w, json_incref(reply));
 	} else {

@@ -3,7 +3,7 @@
 """What all nodes are asked for, when a member lies: 0.0.1.1 reports as a node does, and a Python program answers in its place. Nothing
 of what the others say is lost, nobody grows, and what cannot be believed is named."""
 
-import json, os, socket, subprocess, sys, threading, time
+import json, os, signal, socket, subprocess, sys, threading, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import EHCTL, Cluster
@@ -16,9 +16,10 @@ LIAR = 3
 c = Cluster(4, 'heartbeat = 1000\nload-index = "tasks"\nthreshold-floor = 20.0\nguests = 50\n', topology="1,2")
 cert = os.path.join(c.dir, "cert")
 CODE = c.code(LIAR)
-for i in 0, 1, 2:
-    c.start(i)
-must("three honest ones", c.all_up([0, 1, 2]) or until(lambda: {c.code(i) for i in (0, 1, 2)} <= c.up(0)), c.log(0))
+must("all are up, the liar's agent too", c.start_all(), c.log(0))
+guest = subprocess.Popen(c.words(LIAR, EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+guest.stdout.readline()
+c.end(LIAR, signal.SIGKILL)
 os.chmod(c.dir, 0o755)
 lies = {}       # what is asked: what is said
 asked = []
@@ -69,6 +70,15 @@ def document(*words, **more):
 
 
 began = time.monotonic()
+is_guest = lambda: next(t for t in document("tasks", i=1)["tasks"] if t["home"] == CODE)
+id = is_guest()["id"]
+lies["why"] = {"items": [{"id": "0.0.0:1", "at": 0, "home": "0.0.0", "home_host": "n0", "executor": "0.0.1", "executor_host": "n2", "command": "update", "reason": "auto", "text": "All is well.", "steps": []}]}
+said = until(lambda: (r := document("why", id, i=1)).get("text") == "All is well." and r)
+ok("why a guest is here, from its home: not what its executor knows better", said and [said[k] for k in ("id", "home", "home_host", "executor", "executor_host", "command")] ==
+   [id, CODE, "n3", c.code(1), "n1", "sh"], said or document("why", id, i=1))
+lies.clear()
+ok("it is ended", ehctl("cancel", id, i=1).returncode == 0 and until(lambda: not document("tasks", i=1)["tasks"]), document("tasks", i=1))
+guest.communicate()
 ok("the liar is asked", until(lambda: document("tasks", "--all") and any(q["what"] == "tasks" for q in asked)), c.log(2))
 away = subprocess.Popen(c.words(0, EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 away.stdout.readline()
@@ -161,6 +171,9 @@ ok("why, refused", r.returncode == 1 and "tells nothing: éé" in r.stderr, r)
 lies["why"] = {"items": [{"id": f"{CODE}:1234567", "at": 0}]}
 r = ehctl("why", f"{CODE}:1234567")
 ok("why, of nothing", r.returncode == 0 and CODE in r.stdout, r)
+lies["why"] = {"items": [{"id": f"{CODE}:1234567", "at": 0, "home": c.code(1), "home_host": "n1"}]}
+said = document("why", f"{CODE}:1234567")
+ok("why, of another home", said["home"] == CODE and said["home_host"] == "n3", said)
 before = c.memory(0)
 known = None
 
