@@ -531,19 +531,23 @@ void away_attach(struct agent *agent, int socket, const uint8_t *payload, size_t
 	a = away_new(agent, socket, pid, uid);
 	if (!a)
 		return;
+	/* A user says so. */
+	if (!who.started_ms || who.started_ms > (uint64_t)clock_wall_ms())
+		who.started_ms = clock_wall_ms();
 	a->to = to;
 	a->began_ms = who.started_ms;
 	a->started = who.pid != 0;
 	a->broken_at = clock_ms();
 	memcpy(a->token, who.token, sizeof(a->token));
 	memcpy(a->id, who.id, sizeof(a->id));
-	a->placement = record_adopt(agent, &who, to, pid, uid);
+	if (!who.over)
+		a->placement = record_adopt(agent, &who, to, pid, uid);
 	a->state = AWAY_BROKEN;
 	stops_come(a);
-	if (a->started)
+	if (a->started && !who.over)
 		away_tell_module(a);
 	if (a->started && a->placement)
-		history_away(a->placement, true);
+		history_away(a->placement);
 	/* There is an agent again: what is missing now is the executor. */
 	route_tell_end(&a->route, FRAME_DETACHED, NULL, 0);
 	away_resume(a);

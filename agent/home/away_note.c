@@ -42,7 +42,7 @@ static void away_stays(struct away *a, const struct note *n)
 	a->placement = NULL;
 }
 
-/* Its stub may wait for this, to run it again if memory was short; else it ends, and so does the record. */
+/* Its stub may wait for this, to run it again if memory was short; else it ends. */
 static void away_tell_killer(struct placement *p, bool starved)
 {
 	const struct agent *agent = p->agent;
@@ -54,6 +54,10 @@ static void away_tell_killer(struct placement *p, bool starved)
 	if (!a)
 		return;
 	a->killed = false;
+	if (!starved) {
+		placement_ended(p, SIGKILL);
+		a->placement = NULL;
+	}
 	frame_put_u32(payload, starved);
 	route_tell_end(&a->route, FRAME_NOTED, payload, sizeof(payload));
 }
@@ -112,8 +116,8 @@ static bool away_ended(struct away *a, const struct note *n)
 {
 	int err;
 
-	if (!a->placement)
-		return false;
+	if (!a->placement || a->killed)
+		return a->killed;
 	away_time_end(a->placement, n);
 	/* Before the stub ends, because its parent reads the account then. */
 	err = kernel_account(a->agent, a->pid, &n->use);

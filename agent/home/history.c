@@ -232,6 +232,9 @@ static json_t *history_row(const struct placement *p, const char *state)
 	/* An agent that took it over does not know why it went. */
 	if (row && p->reason != EHS_REASON_NONE)
 		json_object_set_new(row, "reason", json_string(reason_name(p->reason)));
+	/* Its process says what it is: only a row that an agent before this one began is completed. */
+	if (row && p->adopted)
+		json_object_set_new(row, "known", json_true());
 	return row;
 }
 
@@ -262,8 +265,8 @@ static void history_on_end(evutil_socket_t fd, short what, void *arg)
 {
 	struct history_task *t = arg;
 
-	history_put(t->of, json_pack("{s:s,s:s,s:I}", "id", t->id, "state", "ended", "ended",
-				     (json_int_t)clock_wall_ms()));
+	history_put(t->of, json_pack("{s:s,s:s,s:I,s:b}", "id", t->id, "state", "ended", "ended",
+				     (json_int_t)clock_wall_ms(), "known", 1));
 	history_task_free(t);
 }
 
@@ -306,7 +309,7 @@ void history_begin(struct placement *p)
 		p->session[0] = '\0';
 }
 
-void history_away(struct placement *p, bool again)
+void history_away(struct placement *p)
 {
 	struct history *h = p->agent->history;
 	json_t *row;
@@ -314,7 +317,7 @@ void history_away(struct placement *p, bool again)
 	if (!h)
 		return;
 	row = history_row(p, "away");
-	if (!again)
+	if (!p->adopted)
 		json_object_set_new(row, "new", json_true());
 	history_put(h, row);
 }

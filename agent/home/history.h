@@ -32,8 +32,8 @@ void history_exit(struct agent *agent);
 
 /** It is to be placed: notes its session. */
 void history_begin(struct placement *p);
-/** It runs elsewhere. `again`: as an agent before this one has told. */
-void history_away(struct placement *p, bool again);
+/** It runs elsewhere. */
+void history_away(struct placement *p);
 /** It is not elsewhere. `runs`: it runs here; else it was refused, and does not run at all. */
 void history_stays(struct placement *p, bool runs);
 /** It ran elsewhere, and has ended with this status, as from waitpid(). */

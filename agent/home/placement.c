@@ -497,7 +497,7 @@ void placement_started(struct placement *p, pid_t stub, pid_t remote)
 	p->remote = remote;
 	counters_started(p->to, p->reason);
 	record_step(p, "started on %s as process %d", peer_host(p->to), (int)remote);
-	history_away(p, false);
+	history_away(p);
 	placement_audit(p, JOURNAL_AWAY, 0);
 }
 

@@ -194,7 +194,7 @@ struct placement *record_adopt(struct agent *agent, const struct attach *who, st
 	strcpy(p->id, who->id);
 	HASH_ADD(by_id, agent->records->ids, id, strlen(p->id), p);
 	/* Whoever decided it knows nothing of it any more, or never did. */
-	p->explicit_node = true;
+	p->explicit_node = p->adopted = true;
 	p->phase = PLACEMENT_AWAY;
 	p->to = to;
 	p->remote = who->pid;
@@ -302,6 +302,15 @@ static json_t *record_expected(const struct placement *p)
 	return j;
 }
 
+static const char *record_text(const struct placement *p)
+{
+	if (*p->text)
+		return p->text;
+	if (p->adopted)
+		return "The agent before this one has placed it, and did not keep why.";
+	return p->phase == PLACEMENT_OPEN ? "not decided yet" : "";
+}
+
 json_t *record_why(const struct placement *p)
 {
 	const struct agent *agent = p->agent;
@@ -314,8 +323,7 @@ json_t *record_why(const struct placement *p)
 	return json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o}", "version", 1, "id", p->id,
 			 "command", p->command, "home", agent->code, "executor",
 			 p->to ? peer_code(p->to) : agent->code, "reason", reason_name(p->reason),
-			 "text", p->phase == PLACEMENT_OPEN ? "not decided yet" : p->text, "steps",
-			 steps, "expected", record_expected(p));
+			 "text", record_text(p), "steps", steps, "expected", record_expected(p));
 }
 
 struct placement *record_by_pid(struct agent *agent, pid_t pid)

@@ -48,6 +48,7 @@ struct placement {
 	uint64_t cookie, began_us;
 	enum placement_phase phase;
 	bool kernel, explicit_node;
+	bool adopted; /* of an agent before this one, by what its stub says */
 	bool leaves; /* whatever the load */
 	bool stopped, broken; /* while it is away: its task is; there is no connection */
 	unsigned int calls; /* calls in progress that will return to it */

@@ -14,6 +14,7 @@
 #define STORE_PAGE 4096
 #define STORE_EVENTS 10000 /* at most, and no more than leaves most of a small file to tasks */
 #define STORE_EVENT_SHARE 2048
+#define STORE_UID 3 /* its column */
 
 /* Times are in milliseconds since 1970, durations in seconds, memory and bytes in bytes. */
 const struct store_column store_columns[STORE_COLUMNS] = {
@@ -104,8 +105,8 @@ static int store_prepare(struct store *s)
 	store_list(list, sizeof(list), STORE_CHANGES);
 	snprintf(sql, sizeof(sql),
 		 "UPDATE tasks SET %s WHERE rowid=(SELECT rowid FROM tasks WHERE id=?1 AND "
-		 "ended IS NULL ORDER BY rowid DESC LIMIT 1)",
-		 list);
+		 "uid=COALESCE(?%d,uid) AND ended IS NULL ORDER BY rowid DESC LIMIT 1)",
+		 list, STORE_UID + 1);
 	return sqlite3_prepare_v2(s->db, sql, -1, &s->update, NULL) == SQLITE_OK ? 0 : -1;
 }
 
@@ -237,7 +238,7 @@ static int store_row(struct store *s, const json_t *row)
 	if (store_begin(s))
 		return -1;
 	err = json_is_true(json_object_get(row, "new")) ? 1 : store_step(s->update, row);
-	if (!err && sqlite3_changes(s->db))
+	if (!err && (sqlite3_changes(s->db) || json_is_true(json_object_get(row, "known"))))
 		return 0;
 	/* It is the first that is heard of it. */
 	return err < 0 ? err : store_step(s->insert, row);

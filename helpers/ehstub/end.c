@@ -157,6 +157,9 @@ static void end_on_attached(void *ctx)
 
 	s->retry |= s->session.attached.retry;
 	s->session.who.started_ms = s->session.attached.started_ms;
+	/* It may not have come to the agent before this one. */
+	if (s->phase == PHASE_STAYS && !s->noted)
+		session_note(&s->session, NOTE_ENDED);
 	/* Whoever is connected may take his time to execute the program. */
 	if (s->session.end.state == JOB_COMMITTED)
 		s->session.end.deadline = SESSION_NEVER;
@@ -173,7 +176,7 @@ static int end_on_frame(void *ctx, enum frame_type type, const uint8_t *payload,
 		job_end_gone(&s->session.end);
 		return 0;
 	case FRAME_NOTED:
-		s->noted = true;
+		s->noted = s->session.who.over = true;
 		s->starved = length == 4 && frame_get_u32(payload);
 		return 0;
 	case FRAME_REFUSED:

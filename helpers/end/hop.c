@@ -123,6 +123,7 @@ int hop_attach(struct hop *h, struct attach *a, const struct attached *told)
 	memcpy(a->token, told->token, sizeof(a->token));
 	memcpy(a->id, told->id, sizeof(a->id));
 	memcpy(a->other, told->other, sizeof(a->other));
+	a->over &= !h->earlier; /* it refuses what it does not know */
 	hop_put(h, FRAME_ATTACH, payload, attach_encode(a, payload));
 	return 0;
 }

@@ -41,6 +41,9 @@ size_t attach_encode(const struct attach *a, uint8_t *out)
 	cursor_put_string(&o, a->id);
 	cursor_put_string(&o, a->other);
 	cursor_put_string(&o, a->command);
+	/* agents of protocol 1 take nothing more */
+	if (a->over)
+		cursor_put_u8(&o, a->over);
 	return o.at - out;
 }
 
@@ -58,6 +61,8 @@ int attach_decode(struct attach *a, const uint8_t *in, size_t length)
 	get_text(&c, a->id, sizeof(a->id));
 	get_text(&c, a->other, sizeof(a->other));
 	get_text(&c, a->command, sizeof(a->command));
+	if (cursor_left(&c))
+		a->over = get_bool(&c);
 	return decoded(&c);
 }
 

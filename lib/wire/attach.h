@@ -34,6 +34,7 @@ struct attach {
 	char token[ATTACH_TOKEN], id[ATTACH_ID];
 	char other[ATTACH_CODE]; /**< the node of the other end */
 	char command[ATTACH_COMMAND];
+	bool over; /**< home's end: an agent knows its task's end, and only children of it still write */
 };
 
 /** FRAME_ATTACHED: the route to the other end is there. */

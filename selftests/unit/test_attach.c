@@ -65,6 +65,7 @@ static void test_attach(void **state)
 	assert_int_equal(frame_limit(FRAME_ATTACHED), ATTACH_SIZE);
 	for (int round = 0; round < 300; round++) {
 		struct attach a = { .executor = random_below(2),
+				    .over = random_below(2),
 				    .uid = random_64(),
 				    .pid = random_64(),
 				    .started_ms = random_64() },
@@ -90,8 +91,15 @@ static void test_attach(void **state)
 		assert_string_equal(b.id, a.id);
 		assert_string_equal(b.other, a.other);
 		assert_string_equal(b.command, a.command);
+		assert_int_equal(b.over, a.over);
+		/* an earlier version does not say that it is over */
+		assert_int_equal(attach_decode(&b, bytes, n - a.over), 0);
+		assert_false(b.over);
 		if (round < 20)
-			only_whole(0, bytes, n);
+			only_whole(0, bytes, n - a.over);
+		if (a.over)
+			bytes[n - 1] = 2;
+		assert_int_equal(attach_decode(&b, bytes, n), a.over ? -EBADMSG : 0);
 		bytes[0] = 2;
 		assert_int_equal(attach_decode(&b, bytes, n), -EBADMSG);
 		bytes[0] = 0;
