@@ -130,11 +130,13 @@ static int terminal_look(int timeout_ms, struct pollfd *others, int n)
 						   { terminal_signals, POLLIN, 0 } };
 	struct signalfd_siginfo told;
 
-	memcpy(fds + 2, others, n * sizeof(*fds));
+	for (int i = 0; i < n; i++)
+		fds[2 + i] = others[i];
 	/* interrupted: the window has another size, or this program goes on */
 	if (poll(fds, 2 + n, timeout_ms) < 0)
 		return getch();
-	memcpy(others, fds + 2, n * sizeof(*fds));
+	for (int i = 0; i < n; i++)
+		others[i] = fds[2 + i];
 	if (fds[1].revents && read(terminal_signals, &told, sizeof(told)) == sizeof(told))
 		terminal_ended_by = told.ssi_signo;
 	else if (fds[0].revents & (POLLHUP | POLLERR))
