@@ -9,7 +9,6 @@
 #include "net/h2_stream.h"
 
 #define SURVEY_BYTES (H2_JSON_MAX / 4 * 3) /* of an answer's items; it has at most H2_JSON_MAX */
-#define SURVEY_AHEAD_MS 86400000 /* as far may another clock be ahead */
 
 static json_int_t survey_at(const json_t *item)
 {

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define SURVEY_AHEAD_MS 86400000 /**< as far may another clock be ahead */
+
 /** What the member `at` of an item says; the highest are wanted first. */
 enum survey_order {
 	SURVEY_AGO, /**< minus the ms that have passed since: 0 at most */

@@ -146,6 +146,11 @@ doc = document("--by", "program", "-n", "0")
 ok("so many groups at most, which it says", len(doc["groups"]) == 1000 and doc["more"], len(doc["groups"]))
 ok("and of all homes", document("--all", "--by", "program", "-n", "0")["more"])
 
+put(1, [{"id": f"0.1:f{k}", "started": at[0] + (k << 32)} for k in range(1, 300)])
+seen = document("--all", "-n", "0")
+ok("rows of the future hide no others", not seen["refused"] and not seen["silent"] and "0.1" in {t["home"] for t in seen["tasks"]} and
+   "0.1" in {g["key"] for g in groups("node", "--all")} and document("--all", "--by", "hour")["refused"] == [], (seen["refused"], seen["silent"], len(seen["tasks"])))
+
 # ---- nodes that are missing
 
 c.conf(1, settings=BASE + "guest-deny-nodes = { \"n0\" }\n")
