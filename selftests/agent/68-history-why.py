@@ -68,6 +68,7 @@ put("short.1.0", (0, 0, 1, used(10 * PROCESSORS)))
 put("open.1.0", (0, 10, 1, used(100 * PROCESSORS)), (10, 11, 2, {"state": "away", "ended": None}))
 for name, what in (("even", "as much as this host has"), ("short", "of less than a second"), ("open", "while it is not over")):
     ok(f"nothing is said to be won: {what}", why(name)["alone"] is None and "or longer" not in ehctl("why", "--session", name).stdout, why(name))
+ok("one that is not over goes on until now", (saw := why("open")["elapsed"]) - (time.time() - began / 1000) < 1 and saw > 11, saw)
 ok("one that is not over", "not over after" in ehctl("why", "--session", "open").stdout and "; 1 run" in ehctl("why", "--session", "open").stdout)
 
 # ---- who is told

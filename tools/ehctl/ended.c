@@ -25,11 +25,22 @@ double ended_seconds(const char *text)
 	return (double)timegm(&tm) + second;
 }
 
+static double ended_to_ms(double seconds)
+{
+	return (double)(json_int_t)(1000 * seconds + (seconds < 0 ? -0.5 : 0.5)) / 1000;
+}
+
 double ended_between(const char *from, const char *to)
 {
-	const double ms = 1000 * (ended_seconds(to) - ended_seconds(from));
+	return ended_to_ms(ended_seconds(to) - ended_seconds(from));
+}
 
-	return (double)(json_int_t)(ms + (ms < 0 ? -0.5 : 0.5)) / 1000;
+double ended_since(const char *from)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return ended_to_ms((double)now.tv_sec + (double)now.tv_nsec / 1e9 - ended_seconds(from));
 }
 
 const char *ended_moment(const char *text, char out[ENDED_TEXT])

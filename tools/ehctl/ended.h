@@ -11,6 +11,8 @@
 double ended_seconds(const char *text);
 /** Seconds from one such time to another, to the millisecond. */
 double ended_between(const char *from, const char *to);
+/** Seconds from such a time until now. */
+double ended_since(const char *from);
 /** Its local time with the date and what is below a second; what is none stays as it is. */
 const char *ended_moment(const char *text, char out[ENDED_TEXT]);
 /** Its local time: of today without the date. "-": it is none. */

@@ -126,7 +126,9 @@ static void outcome_add_times(json_t *outcome, const struct outcome_seen *seen)
 	const double all = seen->both ? seen->cpu : seen->cpu + elsewhere;
 	double elapsed = seen->elapsed;
 
-	if (elapsed < 0)
+	if (elapsed < 0 && outcome_count(outcome, "running"))
+		elapsed = ended_since(text_of(outcome, "started"));
+	else if (elapsed < 0)
 		elapsed = ended_between(text_of(outcome, "started"), text_of(outcome, "last"));
 	json_object_set_new(outcome, "elapsed", json_real(elapsed));
 	json_object_set_new(outcome, "cpu",
