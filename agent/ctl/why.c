@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/agent.h"
+#include "cluster/report.h"
 #include "cluster/shortid.h"
 #include "ctl/past.h"
 #include "ctl/rights.h"
@@ -31,7 +32,8 @@ struct why {
 	bool timing;
 	bool shortened; /* the history is asked by fewer figures */
 	char id[TASKS_ID];
-	json_t *guest; /* what is known here of one, if its home tells nothing */
+	json_t *known; /* of one that runs: who decided it may know more */
+	bool guest; /* its home does */
 	const struct peer *home; /* that was asked */
 	struct ctl_conn *c; /* NULL: another node asks */
 	viewer_told_fn told;
@@ -44,7 +46,7 @@ static void why_reply(void *ctx, json_t *reply)
 {
 	struct why *w = ctx;
 
-	json_decref(w->guest);
+	json_decref(w->known);
 	if (w->c) {
 		ctl_reply(w->c, reply);
 	} else {
@@ -80,17 +82,16 @@ static void why_unknown(struct why *w, const char *trouble)
 /* The end of a question to the home that was in vain. */
 static void why_without_home(struct why *w, const char *trouble)
 {
-	json_t *guest = json_incref(w->guest);
 	char text[WHY_TEXT];
 
-	if (!guest) {
+	if (!w->known) {
 		why_unknown(w, trouble);
 		return;
 	}
 	snprintf(text, sizeof(text), "%s Why it left its home is not known here; %s.",
-		 json_string_value(json_object_get(guest, "text")), trouble);
-	json_object_set_new(guest, "text", json_string(text));
-	why_found(w, guest);
+		 json_string_value(json_object_get(w->known, "text")), trouble);
+	json_object_set_new(w->known, "text", json_string(text));
+	why_found(w, json_incref(w->known));
 }
 
 /* What is known here is so, whatever its home says. */
@@ -103,8 +104,19 @@ static void why_correct(const struct why *w, json_t *reply)
 	if (!w->guest)
 		return;
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
-		json_object_set(reply, members[i], json_object_get(w->guest, members[i]));
+		json_object_set(reply, members[i], json_object_get(w->known, members[i]));
 	json_object_del(reply, "executor_host");
+}
+
+/* Whether its home speaks of the task that it was asked for, perhaps by its last figures. */
+static bool why_is_of(const struct why *w, const json_t *reply)
+{
+	const char *id = json_string_value(json_object_get(reply, "id"));
+	const char *figures = strrchr(w->id, ':') + 1;
+	const size_t n = strlen(figures);
+
+	return id && report_id_is_of(id, peer_code(w->home)) && strlen(id) > n &&
+	       !strcmp(id + strlen(id) - n, figures);
 }
 
 static void why_on_home(void *ctx, json_t *nodes, const char *trouble)
@@ -115,7 +127,7 @@ static void why_on_home(void *ctx, json_t *nodes, const char *trouble)
 	struct why *w = ctx;
 	char text[WHY_TEXT];
 
-	if (json_is_object(reply) && json_is_string(json_object_get(reply, "id"))) {
+	if (why_is_of(w, reply)) {
 		json_object_del(reply, "at");
 		json_object_set_new(reply, "version", json_integer(1));
 		why_correct(w, reply);
@@ -123,9 +135,10 @@ static void why_on_home(void *ctx, json_t *nodes, const char *trouble)
 		why_reply(w, json_incref(reply));
 	} else {
 		snprintf(text, sizeof(text), "its home %s %s%s", peer_host(w->home),
-			 refused ? "tells nothing: "
-			 : node	 ? "tells nothing of it: it is another user's, or too old"
-				 : "does not answer",
+			 refused			? "tells nothing: "
+			 : json_object_get(reply, "id") ? "says what is of no use"
+			 : node ? "tells nothing of it: it is another user's, or too old"
+				: "does not answer",
 			 refused ?: "");
 		why_without_home(w, trouble ?: text);
 	}
@@ -214,6 +227,21 @@ static json_t *why_seen(const struct why *w, const json_t *tasks)
 	return seen;
 }
 
+/* What runs is known here; why it was placed, the row says. */
+static void why_complete(struct why *w, const json_t *row)
+{
+	static const char *const members[] = { "reason", "text" };
+	enum ehs_reason reason;
+	const char *name = json_string_value(json_object_get(row, "reason"));
+
+	if (name && !reason_parse(name, &reason))
+		json_object_set_new(w->known, "text", json_string(reason_text(reason)));
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+		if (json_is_string(json_object_get(row, members[i])))
+			json_object_set(w->known, members[i], json_object_get(row, members[i]));
+	why_found(w, json_incref(w->known));
+}
+
 static void why_on_past(void *ctx, json_t *answer, const char *trouble)
 {
 	struct why *w = ctx;
@@ -221,7 +249,9 @@ static void why_on_past(void *ctx, json_t *answer, const char *trouble)
 	const size_t n = json_array_size(tasks);
 	char text[256];
 
-	if (n == 1 || (n && !w->shortened)) {
+	if (w->known) {
+		why_complete(w, json_array_get(tasks, 0));
+	} else if (n == 1 || (n && !w->shortened)) {
 		why_tell_past(w, json_array_get(tasks, 0));
 	} else if (n) {
 		why_ambiguous(w, tasks);
@@ -257,7 +287,10 @@ static void why_ask_past(struct why *w, json_t *ask)
 		return;
 	}
 	json_decref(ask);
-	why_unknown(w, NULL);
+	if (w->known)
+		why_found(w, json_incref(w->known));
+	else
+		why_unknown(w, NULL);
 }
 
 /* ---- here ---- */
@@ -312,6 +345,22 @@ static bool why_is_guest(const struct why *w, const json_t *task)
 	return w->c && home && strcmp(home, w->agent->code) != 0;
 }
 
+/* Whether an agent before this one placed it, and had the history keep why. */
+static bool why_is_adopted(const struct why *w, const json_t *task)
+{
+	const struct placement *p =
+		record_by_id(w->agent, json_string_value(json_object_get(task, "id")) ?: "");
+
+	return p && p->adopted && p->reason == EHS_REASON_NONE;
+}
+
+/* Takes over `known`, and asks for its whole ID. */
+static void why_keep(struct why *w, json_t *known)
+{
+	w->known = known;
+	snprintf(w->id, sizeof(w->id), "%s", json_string_value(json_object_get(known, "id")) ?: "");
+}
+
 /* Takes over `w`. */
 static void why_find(struct why *w, const char *id)
 {
@@ -335,10 +384,14 @@ static void why_find(struct why *w, const char *id)
 	if (!reply)
 		reply = why_task(w, pid);
 	if (reply && why_is_guest(w, reply)) {
-		w->guest = reply;
-		snprintf(w->id, sizeof(w->id), "%s",
-			 json_string_value(json_object_get(reply, "id")));
+		w->guest = true;
+		why_keep(w, reply);
 		why_ask_home(w, "its home is no node of this cluster");
+		return;
+	}
+	if (reply && why_is_adopted(w, reply)) {
+		why_keep(w, reply);
+		why_ask_past(w, json_pack("{s:s,s:i}", "id", w->id, "limit", 1));
 		return;
 	}
 	if (!reply && pid)

@@ -72,7 +72,10 @@ def document(*words, **more):
 began = time.monotonic()
 is_guest = lambda: next(t for t in document("tasks", i=1)["tasks"] if t["home"] == CODE)
 id = is_guest()["id"]
-lies["why"] = {"items": [{"id": "0.0.0:1", "at": 0, "home": "0.0.0", "home_host": "n0", "executor": "0.0.1", "executor_host": "n2", "command": "update", "reason": "auto", "text": "All is well.", "steps": []}]}
+lies["why"] = {"items": [{"id": f"{CODE}:1", "at": 0, "text": "All is well."}]}
+r = until(lambda: "of no use" in (r := ehctl("why", id, i=1)).stdout and r)
+ok("of another task", r and "All is well" not in r.stdout and "its home n3 says what is of no use" in r.stdout, r or ehctl("why", id, i=1))
+lies["why"] = {"items": [{"id": id, "at": 0, "home": "0.0.0", "home_host": "n0", "executor": "0.0.1", "executor_host": "n2", "command": "update", "reason": "auto", "text": "All is well.", "steps": []}]}
 said = until(lambda: (r := document("why", id, i=1)).get("text") == "All is well." and r)
 ok("why a guest is here, from its home: not what its executor knows better", said and [said[k] for k in ("id", "home", "home_host", "executor", "executor_host", "command")] ==
    [id, CODE, "n3", c.code(1), "n1", "sh"], said or document("why", id, i=1))
@@ -168,6 +171,10 @@ ok("hours, rest", sum(g["tasks"] for g in r["groups"]) == 4 and [x["node"] for x
 lies["why"] = {"refused": "é" * 90}
 r = ehctl("why", f"{CODE}:1234567")
 ok("why, refused", r.returncode == 1 and "tells nothing: éé" in r.stderr, r)
+for said in {"id": f"{c.code(0)}:1234567"}, {"id": f"{CODE}:7654321"}, {"id": 7}, [], 7, {}:
+    lies["why"] = {"items": [{**said, "at": 0} if isinstance(said, dict) else said]}
+    r = ehctl("why", f"{CODE}:1234567")
+    ok(f"why, of another: {said}", r.returncode == 1 and "not known" in r.stderr and not r.stdout, r)
 lies["why"] = {"items": [{"id": f"{CODE}:1234567", "at": 0}]}
 r = ehctl("why", f"{CODE}:1234567")
 ok("why, of nothing", r.returncode == 0 and CODE in r.stdout, r)
