@@ -73,7 +73,7 @@ close_fd:
 struct looks {
 	const struct arguments *arguments;
 	struct recent recent;
-	size_t silent; /* nodes that did not answer the last one */
+	json_t *missing; /* codes of the nodes that did not tell anything in the last one */
 	bool read; /* somebody reads what is told */
 	int *code;
 };
@@ -86,14 +86,27 @@ static bool tell_new(void *ctx, json_t *event)
 	return l->read;
 }
 
+static void add_codes(json_t *codes, const json_t *nodes)
+{
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach((json_t *)nodes, i, node)
+		json_object_set_new(codes, text_of(node, "node"), json_true());
+}
+
 /* Says which nodes are missing when that changes. */
 static void tell_missing(struct looks *l, const json_t *reply)
 {
-	const size_t silent = json_array_size(json_object_get(reply, "silent"));
+	json_t *missing = json_object();
 
-	if ((silent && silent != l->silent) || json_is_true(json_object_get(reply, "more")))
+	add_codes(missing, json_object_get(reply, "silent"));
+	add_codes(missing, json_object_get(reply, "refused"));
+	if ((json_object_size(missing) && !json_equal(missing, l->missing)) ||
+	    json_is_true(json_object_get(reply, "more")))
 		whole_print_missing(reply);
-	l->silent = silent;
+	json_decref(l->missing);
+	l->missing = missing;
 }
 
 static int watch_all(const struct arguments *a)
@@ -113,6 +126,7 @@ static int watch_all(const struct arguments *a)
 			nanosleep(&pause, NULL);
 	}
 	recent_end(&l.recent);
+	json_decref(l.missing);
 	return code;
 }
 
