@@ -26,7 +26,7 @@ def run(*words, **more):
 
 code, out, err = run("-n", "my build", "--all", "--", "sh", "-c", "read x; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo $x; exit 3")
 ok("input, output and status are the command's", (code, out) == (3, "in\n"), (code, out, err))
-ok("one task, elsewhere", re.search(r"^ehsched: my build: ended after \d+:\d\d; of 1 tasks that were to be placed 1 ran elsewhere \(n1 1\)$", err, flags=re.M), err)
+ok("one task, elsewhere", re.search(r"^ehsched: my build: ended after \d+:\d\d; of 1 task that was to be placed 1 ran elsewhere \(n1 1\)$", err, flags=re.M), err)
 used = re.search(r"CPU here (\d+):(\d\d), elsewhere (\d+):(\d\d)$", err, flags=re.M)
 ok("the time that it used", used and "stayed" not in err, err)
 session = re.search(r"`ehctl history --session (my-build\.\d+\.0)` lists them", err)
@@ -35,7 +35,7 @@ listed = subprocess.run(c.words(0, EHCTL, "history", "--csv", "--session", sessi
 ok("of which history has the task", listed.count("\n") == 2 and re.search(",n1,(auto|credit),ended,", listed), listed)
 code, out, err = run("--", "sh", "-c", "cat; kill -KILL $$")
 ok("a signal is handed on", (code, out) == (-signal.SIGKILL, "in\n"), (code, out, err))
-ok("one that stays, and why", "of 1 tasks that were to be placed 0 ran elsewhere\n" in err and "stayed: not-sender 1\n" in err and "ehsched: sh: " in err, err)
+ok("one that stays, and why", "of 1 task that was to be placed 0 ran elsewhere\n" in err and "stayed: not-sender 1\n" in err and "ehsched: sh: " in err, err)
 code, out, err = run("--jobserver", "--", "sh", "-c", f"{EHCTL} exec n1 -- true")
 ok("tasks of ehctl exec are of no session, and it says so", code == 0 and "of 0 tasks" in err and "of no session" in err and "--session" not in err, (code, err))
 p = start("--", "sh", "-c", "trap 'echo got it; exit 7' TERM; echo ready; while :; do read x; done")

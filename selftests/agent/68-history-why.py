@@ -79,7 +79,7 @@ ok("another one is not", r.returncode == 1 and "no task of such a session" in r.
 listing = lambda name: json.loads(ehctl("history", "--session", name, "--json").stdout)["tasks"]
 for name in "odd näme with spaces", "v1.2", "4.5", "a" * 50 + "b", ".5.6", "linux-6.1.2", "1.2.3", "s390.1":
     c.ehctl(0, "run", "-n", name, "--", "true")
-    ok(f"as it was given with run -n: {name}", until(lambda: "of 1 tasks" in ehctl("why", "--session", name).stdout), ehctl("why", "--session", name))
+    ok(f"as it was given with run -n: {name}", until(lambda: "of 1 task " in ehctl("why", "--session", name).stdout), ehctl("why", "--session", name))
     listed = listing(name)
     ok(f"in the history, too: {name}", len(listed) == 1 and listing(listed[0]["session"]) == listed, listed)
 for words in (["--session"], ["--session", "--timing", "build"]):
@@ -89,8 +89,8 @@ for words in (["--session"], ["--session", "--timing", "build"]):
 # ---- the report of a run has the same words
 
 r = ehctl("run", "--report", "-n", "real", "--all", "--", "true")
-ok("of one that has just ended", "of 1 tasks that were to be placed 1 ran elsewhere (n1 1)\n" in r.stderr and "or longer" not in r.stderr, r)
-ok("and later", until(lambda: "of 1 tasks that were to be placed 1 ran elsewhere (n1 1)\n" in ehctl("why", "--session", "real").stdout),
+ok("of one that has just ended", "of 1 task that was to be placed 1 ran elsewhere (n1 1)\n" in r.stderr and "or longer" not in r.stderr, r)
+ok("and later", until(lambda: "of 1 task that was to be placed 1 ran elsewhere (n1 1)\n" in ehctl("why", "--session", "real").stdout),
    ehctl("why", "--session", "real"))
 ok("no sanitizer has reported", not c.reports(), c.reports())
 done()

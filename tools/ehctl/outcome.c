@@ -274,9 +274,10 @@ void outcome_print(FILE *out, const char *what, const char *indent, const json_t
 	const json_t *alone = json_object_get(outcome, "alone");
 	const json_t *stayed = json_object_get(outcome, "stayed");
 
-	fprintf(out, "%s: %s after %s; of %s tasks that were to be placed %s ran elsewhere", what,
+	fprintf(out, "%s: %s after %s; of %s %s to be placed %s ran elsewhere", what,
 		outcome_is_not_over(outcome) ? "not over" : "ended",
 		duration_of(outcome, "elapsed"), integer_of(outcome, "tasks"),
+		outcome_count(outcome, "tasks") == 1 ? "task that was" : "tasks that were",
 		integer_of(outcome, "away"));
 	if (outcome_count(outcome, "away")) {
 		fprintf(out, " (");
@@ -288,8 +289,9 @@ void outcome_print(FILE *out, const char *what, const char *indent, const json_t
 	if (outcome_is_not_over(outcome))
 		fprintf(out, "; %s run", integer_of(outcome, "running"));
 	if (outcome_count(outcome, "failed"))
-		fprintf(out, "\n%s%s failed, %s of them lost", indent,
-			integer_of(outcome, "failed"), integer_of(outcome, "lost"));
+		fprintf(out, "\n%s%s failed", indent, integer_of(outcome, "failed"));
+	if (outcome_count(outcome, "lost"))
+		fprintf(out, ", %s of them lost", integer_of(outcome, "lost"));
 	if (json_array_size(stayed)) {
 		fprintf(out, "\n%sstayed: ", indent);
 		outcome_print_list(out, stayed, false);
