@@ -223,7 +223,8 @@ NODES = [{"code": f"0.{i}", "host": f"n{i}", "state": s, "load": l, "threshold":
           "threshold_length": 1.0, "capacity": 2.0, "tasks": {"local": 5, "guest": 0, "away": 3},
           "controller_of": ["0"] if i == 0 else [], "module": i != 2,
           "agent": "up"} for i, s, l in ((0, "sender", 3.31), (1, "ok", 2.0), (2, "receiver", 0.0))]
-NODES.append({"code": "0.3", "host": "höst", "state": None, "agent": "down"})
+NODES.append({"code": "0.3", "host": "höst", "state": "unknown", "load": None, "threshold": None, "threshold_length": None,
+              "tasks": {"local": 0, "guest": 0, "away": 0}, "module": False, "agent": "down"})
 STATUS = {"version": 1, "self": "0.0", "topology": {"n": 3, "l": 1}, "epoch": 4, "nodes": NODES,
           "groups": [{"code": "0", "level": 1, "controller": "0.0", "host": "n0", "load": 5.31, "threshold": 6.0,
                       "threshold_length": 3.0, "state": "ok", "members": 3, "nodes": 3}]}
@@ -233,7 +234,7 @@ with Agent(frame(REPLY, STATUS)) as a:
     lines = r.stdout.decode().splitlines()
     ok("status", r.returncode == 0 and not r.stderr and len(lines) == 6 and
        lines[2].split() == ["0.0", "n0", "sender", "3.31", "2.00", "1.00", "5", "0", "3", "0", "yes", "up"]
-       and lines[5].split()[:2] == ["0.3", "höst"] and "down" in lines[5], show(r))
+       and lines[5].split() == ["0.3", "höst", "unknown", *"--------", "down"], show(r))
     ok("its columns are in line", len({line.index(w) for line, w in
                                        zip(lines[1:], ("AGENT", "up", "up", "up", "down"))}) == 1, show(r))
     ok("it has asked for it", a.asked == [(REQUEST, {"command": "status"})], a.asked)
@@ -463,6 +464,21 @@ with Agent(frame(EVENT, {"time": "2026-11-30T22:23:51.242Z", "event": "stop", "n
     ok("watch: local time", r.stdout.split() == [b"2026-12-01", b"03:53:51.242", b"stop", b"node", b"0.1"], show(r))
     r = ehctl("watch", "--json", env={**os.environ, "TZ": "XXX-5:30"})
     ok("but not in JSON", b"2026-11-30T22:23:51.242Z" in r.stdout, show(r))
+
+
+class Turns(Agent):
+    """Answers each connection with the next of these, and then none."""
+    answer = property(lambda self: self.answers.pop(0) if self.answers else b"", lambda self, answers: setattr(self, "answers", answers))
+
+
+def look(silent, refused=()):
+    return frame(REPLY, {"version": 1, "events": [], "silent": [{"node": n, "host": n} for n in silent],
+                         "refused": [{"node": n, "host": n, "refused": "no"} for n in refused], "more": False})
+
+
+with Turns([look(["n1"]), look(["n2"]), look(["n2"], ["n3"]), look(["n2"], ["n3"]), look([]), look([], ["n3"])]):
+    r = ehctl("watch", "--all")
+    ok("watch --all: nodes that are missing, each time there are others", re.findall(rb"watch: (?:no answer from )?(n\d)", r.stderr) == [b"n1", b"n2", b"n2", b"n3", b"n3"], show(r))
 r = ehctl("watch", "--event", "nonsense")
 ok("watch: no such event", clean_error(r, 2, "watch", "--event nonsense"), show(r))
 told = set()

@@ -69,8 +69,10 @@ static int run(int argc, char **argv, bool json)
 		table_column(t, column, TABLE_RIGHT);
 	table_column(t, 9, TABLE_CUTS);
 	json_array_foreach(json_object_get(reply, "nodes"), i, node) {
-		const json_t *tasks = json_object_get(node, "tasks");
-		const json_t *module = json_object_get(node, "module");
+		/* Of one that is down nothing is known. */
+		const bool up = !strcmp(text_of(node, "agent"), "up");
+		const json_t *tasks = up ? json_object_get(node, "tasks") : NULL;
+		const json_t *module = up ? json_object_get(node, "module") : NULL;
 
 		table_row(t, code_in(octal_of, text_of(node, "code"), self), text_of(node, "host"),
 			  client_state(node), decimal_of(node, "load"),

@@ -128,7 +128,7 @@ static int picture_node(struct picture *p, const struct picture_look *look, cons
 {
 	const double load = json_number_value(json_object_get(node, "load"));
 	const double threshold = json_number_value(json_object_get(node, "threshold"));
-	const json_t *tasks = json_object_get(node, "tasks");
+	const json_t *tasks = node_is_up(node) ? json_object_get(node, "tasks") : NULL;
 	const bool leads = json_array_size(json_object_get(node, "controller_of"));
 	char bar[4 * PICTURE_BAR + 1] = "", note[256], against[32] = "", cpu[8] = "",
 				   memory[8] = "";
