@@ -371,7 +371,8 @@ static void why_find(struct why *w, const char *id)
 
 	if (*end)
 		pid = 0;
-	snprintf(w->id, sizeof(w->id), "%s", id);
+	/* Half a character is no text. */
+	snprintf(w->id, sizeof(w->id), "%s", strlen(id) < sizeof(w->id) ? id : "");
 	switch (pid ? -ENOENT : tasks_find(w->agent, id, found, why)) {
 	case 0:
 		snprintf(w->id, sizeof(w->id), "%s", found);
@@ -407,8 +408,8 @@ void why_request(struct ctl_conn *c, const json_t *request)
 	const char *id = json_string_value(json_object_get(request, "id"));
 	struct why *w;
 
-	if (!id) {
-		ctl_reply(c, ctl_error("id", "missing", true));
+	if (!id || strlen(id) >= TASKS_ID) {
+		ctl_reply(c, ctl_error("id", id ? "longer than an ID can be" : "missing", true));
 		return;
 	}
 	w = calloc(1, sizeof(*w));

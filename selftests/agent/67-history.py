@@ -168,6 +168,8 @@ task.communicate()
 c.start(0)
 t = history()[-1]
 ok("a task that does not come back is not away for ever", (t["state"], t["exit"], t["ended"]) == ("unknown", None, None), t)
+r = ehctl(0, "why", t["id"])
+ok("which why says", "no agent saw it" in r.stdout, r)
 r = ehctl(0, "history")
 ok("which the table says", " unknown " in r.stdout.splitlines()[-1], r.stdout)
 must("both are up", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-2000:])

@@ -109,6 +109,8 @@ static int run(int argc, char **argv, bool json)
 		why_print_timing(json_object_get(reply, "timing"));
 	else
 		why_print_steps(reply);
+	if (!strcmp(text_of(reply, "state"), "unknown"))
+		printf("  How it ended is not known: no agent saw it.\n");
 	/* Only the history says so. */
 	if (json_is_string(json_object_get(reply, "ended")))
 		printf("  from %s to %s\n", text_of(reply, "started"), text_of(reply, "ended"));
