@@ -471,14 +471,18 @@ class Turns(Agent):
     answer = property(lambda self: self.answers.pop(0) if self.answers else b"", lambda self, answers: setattr(self, "answers", answers))
 
 
-def look(silent, refused=()):
-    return frame(REPLY, {"version": 1, "events": [], "silent": [{"node": n, "host": n} for n in silent],
+def look(silent, refused=(), events=()):
+    return frame(REPLY, {"version": 1, "events": events, "silent": [{"node": n, "host": n} for n in silent],
                          "refused": [{"node": n, "host": n, "refused": "no"} for n in refused], "more": False})
 
 
 with Turns([look(["n1"]), look(["n2"]), look(["n2"], ["n3"]), look(["n2"], ["n3"]), look([]), look([], ["n3"])]):
     r = ehctl("watch", "--all")
     ok("watch --all: nodes that are missing, each time there are others", re.findall(rb"watch: (?:no answer from )?(n\d)", r.stderr) == [b"n1", b"n2", b"n2", b"n3", b"n3"], show(r))
+ONE, TWO = ({"self": f"0.{n}", "number": n, "time": f"T{n}", "event": "reload", "at": -n} for n in (1, 2))
+with Turns([look([], events=[ONE]), look(["n1"]), look(["n1", "n2"], events=[TWO]), look(["n2"], events=[ONE]), look([], events=[TWO, ONE])]):
+    r = ehctl("watch", "--all", "--json")
+    ok("watch --all: events of a node that did not answer between are told once", [json.loads(line)["time"] for line in r.stdout.splitlines()] == ["T1", "T2"], show(r))
 r = ehctl("watch", "--event", "nonsense")
 ok("watch: no such event", clean_error(r, 2, "watch", "--event nonsense"), show(r))
 told = set()

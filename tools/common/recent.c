@@ -16,14 +16,13 @@ bool recent_begin(struct recent *r)
 {
 	const double now = progress_seconds(CLOCK_BOOTTIME);
 
-	*r = (struct recent){ now, now, json_object(), json_object() };
-	return r->now && r->before;
+	*r = (struct recent){ now, now, json_object() };
+	return r->told;
 }
 
 void recent_end(struct recent *r)
 {
-	json_decref(r->now);
-	json_decref(r->before);
+	json_decref(r->told);
 }
 
 json_t *recent_question(struct recent *r)
@@ -40,13 +39,27 @@ json_t *recent_question(struct recent *r)
 /* Whether no look has told it yet. */
 static bool recent_is_new(struct recent *r, const json_t *event)
 {
+	bool new;
 	char key[160];
 
 	/* an agent that was started again counts from 1 */
 	snprintf(key, sizeof(key), "%s %s %s", text_of(event, "self"), integer_of(event, "number"),
 		 text_of(event, "time"));
-	json_object_set_new(r->now, key, json_true());
-	return !json_object_get(r->before, key);
+	new = !json_object_get(r->told, key);
+	json_object_set_new(r->told, key, json_real(r->begun));
+	return new;
+}
+
+/* A node that did not answer may tell what it has told before: the next look begins where all had answered. */
+static void recent_forget(struct recent *r)
+{
+	const char *key;
+	json_t *last;
+	void *next;
+
+	json_object_foreach_safe(r->told, next, key, last)
+		if (r->begun - json_real_value(last) > RECENT_MOST_S + RECENT_LATE_S)
+			json_object_del(r->told, key);
 }
 
 void recent_take(struct recent *r, const json_t *answer, recent_fn tell, void *ctx)
@@ -57,9 +70,7 @@ void recent_take(struct recent *r, const json_t *answer, recent_fn tell, void *c
 
 	if (!json_array_size(json_object_get(answer, "silent")))
 		r->complete = r->begun;
-	json_decref(r->before);
-	r->before = r->now;
-	r->now = json_object();
+	recent_forget(r);
 	/* the newest is the first */
 	for (size_t i = json_array_size(events); wanted && i--;) {
 		event = json_array_get(events, i);

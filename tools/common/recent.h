@@ -14,7 +14,7 @@
 
 struct recent {
 	double begun, complete; /**< the last look; the last one that all nodes answered */
-	json_t *now, *before; /**< the events of the last two looks */
+	json_t *told; /**< of each event, when the last look at it began; until no look can have it */
 };
 
 /** False: no more is wanted. */
