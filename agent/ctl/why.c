@@ -174,24 +174,30 @@ static void why_ask_home(struct why *w, const char *trouble)
 
 /* ---- in the history ---- */
 
-static void why_tell_past(struct why *w, const json_t *row)
+/* Why it was placed, as its row says. */
+static void why_add_reason(json_t *reply, const json_t *row)
 {
 	const char *name = json_string_value(json_object_get(row, "reason"));
-	const json_t *said = json_object_get(row, "text");
+	const char *said = json_string_value(json_object_get(row, "text"));
 	enum ehs_reason reason = EHS_REASON_NONE;
+
+	if (name)
+		reason_parse(name, &reason);
+	json_object_set_new(reply, "reason", json_string(name ?: "none"));
+	json_object_set_new(reply, "text", json_string(said ?: reason_text(reason)));
+}
+
+static void why_tell_past(struct why *w, const json_t *row)
+{
 	json_t *reply = json_object();
 	const char *const members[] = { "id",	    "command",	     "home",	"home_host",
 					"executor", "executor_host", "started", "ended",
 					"exit",	    "signal",	     "state" };
 
-	if (name)
-		reason_parse(name, &reason);
 	json_object_set_new(reply, "version", json_integer(1));
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
 		json_object_set(reply, members[i], json_object_get(row, members[i]));
-	json_object_set_new(reply, "reason", json_string(name ?: "none"));
-	json_object_set_new(reply, "text",
-			    json_string(json_string_value(said) ?: reason_text(reason)));
+	why_add_reason(reply, row);
 	json_object_set(reply, "steps", json_object_get(row, "steps"));
 	/* The steps say it; the figures are not kept. */
 	json_object_set_new(reply, "expected", json_null());
@@ -230,15 +236,8 @@ static json_t *why_seen(const struct why *w, const json_t *tasks)
 /* What runs is known here; why it was placed, the row says. */
 static void why_complete(struct why *w, const json_t *row)
 {
-	static const char *const members[] = { "reason", "text" };
-	enum ehs_reason reason;
-	const char *name = json_string_value(json_object_get(row, "reason"));
-
-	if (name && !reason_parse(name, &reason))
-		json_object_set_new(w->known, "text", json_string(reason_text(reason)));
-	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
-		if (json_is_string(json_object_get(row, members[i])))
-			json_object_set(w->known, members[i], json_object_get(row, members[i]));
+	if (json_is_string(json_object_get(row, "reason")))
+		why_add_reason(w->known, row);
 	why_found(w, json_incref(w->known));
 }
 
