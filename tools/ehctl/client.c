@@ -287,6 +287,11 @@ const char *client_host(const json_t *object, const char *member)
 	return text_of(object, json_object_get(object, name) ? name : member);
 }
 
+bool client_is_up(const json_t *node)
+{
+	return !strcmp(text_of(node, "agent"), "up");
+}
+
 const char *client_state(const json_t *node)
 {
 	return json_is_true(json_object_get(node, "draining")) ? "DRAINING"

@@ -42,6 +42,8 @@ void client_add_user(json_t *task);
 /** NAME of its session, which is called NAME.PID.NUMBER; "-": none. */
 const char *client_session(const json_t *task, char out[SESSION_NAME]);
 
+/** Whether a node of `status` is known to be up. */
+bool client_is_up(const json_t *node);
 /** The state of a node of `status`: DRAINING, whatever its load is, or that by its load. */
 const char *client_state(const json_t *node);
 /** A line for each node that drains, with reason and who wished it. */

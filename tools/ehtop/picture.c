@@ -16,11 +16,6 @@
 #define PICTURE_HOST 20
 #define PICTURE_REASONS 5
 
-static bool node_is_up(const json_t *node)
-{
-	return !strcmp(text_of(node, "agent"), "up");
-}
-
 static bool node_drains(const json_t *node)
 {
 	return json_is_true(json_object_get(node, "draining"));
@@ -40,7 +35,7 @@ static int picture_head(struct picture *p, const struct picture_look *look)
 
 	json_array_foreach(json_object_get(look->status, "nodes"), i, node) {
 		all++;
-		up += node_is_up(node);
+		up += client_is_up(node);
 		draining += node_drains(node);
 	}
 	if (localtime_r(&now, &tm))
@@ -73,7 +68,7 @@ static enum line_tone node_tone(const json_t *node)
 {
 	const char *state = text_of(node, "state");
 
-	if (!node_is_up(node))
+	if (!client_is_up(node))
 		return TONE_DOWN;
 	if (node_drains(node))
 		return TONE_DRAINING;
@@ -128,14 +123,14 @@ static int picture_node(struct picture *p, const struct picture_look *look, cons
 {
 	const double load = json_number_value(json_object_get(node, "load"));
 	const double threshold = json_number_value(json_object_get(node, "threshold"));
-	const json_t *tasks = node_is_up(node) ? json_object_get(node, "tasks") : NULL;
+	const json_t *tasks = client_is_up(node) ? json_object_get(node, "tasks") : NULL;
 	const bool leads = json_array_size(json_object_get(node, "controller_of"));
 	char bar[4 * PICTURE_BAR + 1] = "", note[256], against[32] = "", cpu[8] = "",
 				   memory[8] = "";
 	struct line *line;
 
 	node_note(node, note, sizeof(note));
-	if (node_is_up(node)) {
+	if (client_is_up(node)) {
 		/* The threshold is in the middle of the bar. */
 		fit_bar(bar, 0, sizeof(bar), load, 2 * threshold, PICTURE_BAR);
 		snprintf(against, sizeof(against), "%.1f/%.1f", load, threshold);
@@ -143,7 +138,7 @@ static int picture_node(struct picture *p, const struct picture_look *look, cons
 		node_part(node, "memory", memory);
 	}
 	line = ROW(p, look->columns, { client_host(node, "node"), hosts }, { leads ? "*" : "", 1 },
-		   { node_is_up(node) ? client_state(node) : "down", 8 }, { bar, PICTURE_BAR },
+		   { client_is_up(node) ? client_state(node) : "down", 8 }, { bar, PICTURE_BAR },
 		   { against, -9 }, { integer_of(tasks, "local"), -5 },
 		   { integer_of(tasks, "guest"), -6 }, { integer_of(tasks, "away"), -4 },
 		   { cpu, -4 }, { memory, -4 }, { note, 0 });
