@@ -31,7 +31,7 @@ static const struct {
 	{ "home", "substr(id,1,length(?10))=?10" },
 	{ "figures", "substr(id,-length(?11))=?11" },
 	{ "uids", "uid IN(SELECT value FROM json_each(?12))" },
-	{ "wish", "1" },
+	{ "wish", "1" }, /* of `session` */
 };
 #define QUERY_FILTERS (sizeof(query_filters) / sizeof(*query_filters))
 

@@ -97,6 +97,13 @@ static size_t help_gap(const char *line, size_t indent, size_t length)
 	return at + strspn(gap, " ");
 }
 
+/* Writes the option as it is, up to its text, which begins there. */
+static void help_option(struct help *h, const char *line, size_t gap)
+{
+	help_put(h, line, gap);
+	h->column = h->at;
+}
+
 void help_text(FILE *out, const char *text)
 {
 	struct help h = { out, 0, 0 };
@@ -121,16 +128,9 @@ void help_text(FILE *out, const char *text)
 				h.at = 0;
 				h.column = indent;
 			}
-			if (gap) {
-				/* the option stays as it is */
-				fprintf(out, "%*s", (int)indent, "");
-				h.at = indent;
-				help_put(&h, text + indent, gap - indent);
-				h.column = h.at;
-				help_words(&h, text + gap, length - gap);
-			} else {
-				help_words(&h, text, length);
-			}
+			if (gap)
+				help_option(&h, text, gap);
+			help_words(&h, text + gap, length - gap);
 			open = true;
 		}
 		if (!text[length])

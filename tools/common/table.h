@@ -7,8 +7,8 @@
 
 /**
  * Rows of equal length; a column is as wide as its widest cell. On a terminal that is too narrow,
- * columns marked TABLE_CUTS are made narrower, and so are their headings; elsewhere nothing is cut. Without memory the program
- * exits after a message.
+ * columns marked TABLE_CUTS are made narrower, and so are their headings; elsewhere nothing is cut.
+ * Without memory the program exits after a message.
  */
 struct table;
 
