@@ -206,7 +206,10 @@ struct ehs_agent *ehs_agent_get(struct ehs_node *node)
 	struct ehs_agent *agent;
 
 	rcu_read_lock();
-	/* the last reference is put after another has taken its place: each further look finds a later one */
+	/*
+	 * The last reference is put after another has taken its place: each further look
+	 * finds a later one.
+	 */
 	do
 		agent = rcu_dereference(node->agent);
 	while (agent && !refcount_inc_not_zero(&agent->refs));

@@ -6,11 +6,12 @@
 #ifndef _EHS_BUCKET_H
 #define _EHS_BUCKET_H
 
+#include <linux/bits.h>
 #include <linux/siphash.h>
 #include <linux/types.h>
 
 #define EHS_BUCKET_BITS 6
-#define EHS_BUCKETS (1 << EHS_BUCKET_BITS)
+#define EHS_BUCKETS BIT(EHS_BUCKET_BITS)
 
 /*
  * The cookie of a placement says to the module whose it is, so that an answer does when

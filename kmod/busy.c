@@ -27,14 +27,12 @@ static DEFINE_PER_CPU(struct ehs_busy_cpu, ehs_busy_cpus);
 static u64 ehs_busy_look;
 static u64 ehs_busy_at;
 
-/*
- * The fetch knows what a processor without ticks (NO_HZ_FULL) has not yet written down. It
- * reads what that processor may be writing: words, of which each is old or new.
- */
+/* The fetch knows what a processor without ticks (NO_HZ_FULL) has not yet written down. */
 static u64 ehs_busy_of(int cpu)
 {
 	struct kernel_cpustat stat;
 
+	/* that processor may be writing it: words, of which each is old or new */
 	data_race(({
 		kcpustat_cpu_fetch(&stat, cpu);
 		0;

@@ -81,7 +81,7 @@ static inline s64 ehs_load_smooth(s64 smoothed, s64 target, unsigned int samples
 	return smoothed;
 }
 
-/* What is left of the start of a task, a whole one, in the smoothed value after @samples samples. */
+/* What the smoothed value has left of the start of a task, a whole one, after @samples samples. */
 static inline s64 ehs_load_left(u32 samples)
 {
 	s64 left = EHS_LOAD_TASK;

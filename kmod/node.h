@@ -72,13 +72,13 @@ struct ehs_settings {
 };
 
 /**
- * struct ehs_told - what subscribers of the multicast group were told last
+ * struct ehs_notice - what subscribers of the multicast group were told last
  * @state: enum ehs_state
  * @threshold: from ehs_node_threshold()
  * @length: as in struct ehs_settings
  * @port: netlink port of the agent, 0 for none
  */
-struct ehs_told {
+struct ehs_notice {
 	u32 state;
 	u32 threshold;
 	u32 length;
@@ -86,11 +86,11 @@ struct ehs_told {
 };
 
 /**
- * struct ehs_walked - runnable threads of a node, as one walk saw them
+ * struct ehs_walk_count - runnable threads of a node, as one walk saw them
  * @walk: number of the walk
  * @runnable: their number
  */
-struct ehs_walked {
+struct ehs_walk_count {
 	u64 walk;
 	u32 runnable;
 };
@@ -124,15 +124,15 @@ struct ehs_walked {
  * @sampled_at: when the last of them was taken, ns; 0 when the next one is to replace it
  * @low: load is below threshold - length
  * @low_since: 64-bit jiffies when it became so
- * @told: what subscribers were told last
- * @told_at: 64-bit jiffies when they were told
+ * @notice: what subscribers were told last
+ * @notice_at: 64-bit jiffies when they were told
  * @tell: tells them, and ends the dwell time
  * @tell_due: 64-bit jiffies when @tell runs, if it is pending
  * @counters: execs by enum ehs_reason
  * @sampler: the sampler that samples it, or NULL; guarded by the samplers' lock
  * @active: in the nodes of @sampler; guarded by the same
  * @read_at: 64-bit jiffies when the load was last asked for; guarded by the same
- * @walked: used by the walk only (walk.c)
+ * @walk_counts: used by the walk only (walk.c)
  */
 struct ehs_node {
 	struct net *net;
@@ -157,8 +157,8 @@ struct ehs_node {
 	u64 sampled_at;
 	bool low;
 	u64 low_since;
-	struct ehs_told told;
-	u64 told_at;
+	struct ehs_notice notice;
+	u64 notice_at;
 	struct delayed_work tell;
 	u64 tell_due;
 	atomic64_t counters[EHS_REASON_MAX + 1];
@@ -166,7 +166,7 @@ struct ehs_node {
 	struct ehs_sampler *sampler;
 	struct list_head active;
 	u64 read_at;
-	struct ehs_walked walked[2];
+	struct ehs_walk_count walk_counts[2];
 };
 
 /**

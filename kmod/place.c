@@ -307,6 +307,7 @@ void ehs_place_watch(void)
 	spin_lock(&ehs_place_watch_lock);
 	if (!ehs_place_watches) {
 		insert_binfmt(&ehs_place_format);
+		/* pairs with the acquire above */
 		smp_store_release(&ehs_place_watches, true);
 	}
 	spin_unlock(&ehs_place_watch_lock);

@@ -36,12 +36,12 @@ enum ehs_state ehs_state_get(const struct ehs_node *node)
 	return state;
 }
 
-static struct ehs_told ehs_state_now(const struct ehs_node *node)
+static struct ehs_notice ehs_state_now(const struct ehs_node *node)
 {
 	const struct ehs_agent *agent;
 
 	agent = rcu_dereference_protected(node->agent, lockdep_is_held(&node->lock));
-	return (struct ehs_told){
+	return (struct ehs_notice){
 		.state = ehs_state_get(node),
 		.threshold = ehs_node_threshold(node),
 		.length = node->set.length,
@@ -49,9 +49,9 @@ static struct ehs_told ehs_state_now(const struct ehs_node *node)
 	};
 }
 
-static bool ehs_state_is_told(const struct ehs_node *node, const struct ehs_told *now)
+static bool ehs_state_is_news(const struct ehs_node *node, const struct ehs_notice *now)
 {
-	return !memcmp(&node->told, now, sizeof(*now));
+	return memcmp(&node->notice, now, sizeof(*now));
 }
 
 /*
@@ -77,7 +77,7 @@ static void ehs_state_look_in(struct ehs_node *node, unsigned long delay)
  */
 void ehs_state_update(struct ehs_node *node)
 {
-	struct ehs_told now;
+	struct ehs_notice now;
 	bool low;
 
 	lockdep_assert_held(&node->lock);
@@ -88,10 +88,10 @@ void ehs_state_update(struct ehs_node *node)
 	node->low = low;
 
 	now = ehs_state_now(node);
-	if (!ehs_state_is_told(node, &now)) {
+	if (ehs_state_is_news(node, &now)) {
 		u64 at = get_jiffies_64();
 
-		ehs_state_look_in(node, ehs_state_left(node->told_at, EHS_STATE_TELL_MS, at));
+		ehs_state_look_in(node, ehs_state_left(node->notice_at, EHS_STATE_TELL_MS, at));
 	} else if (low && now.state != EHS_STATE_RECEIVER) {
 		ehs_state_look_in(node, ehs_state_dwell_of(node));
 	}
@@ -100,15 +100,15 @@ void ehs_state_update(struct ehs_node *node)
 static void ehs_state_tell(struct work_struct *work)
 {
 	struct ehs_node *node = container_of(to_delayed_work(work), struct ehs_node, tell);
-	struct ehs_told now;
+	struct ehs_notice now;
 	bool news;
 
 	raw_spin_lock(&node->lock);
 	now = ehs_state_now(node);
-	news = !ehs_state_is_told(node, &now);
+	news = ehs_state_is_news(node, &now);
 	if (news) {
-		node->told = now;
-		node->told_at = get_jiffies_64();
+		node->notice = now;
+		node->notice_at = get_jiffies_64();
 	}
 	ehs_state_update(node);
 	raw_spin_unlock(&node->lock);
@@ -128,7 +128,7 @@ void ehs_state_init(struct ehs_node *node)
 	/* a new node has no load: it has been low since now */
 	node->low = true;
 	node->low_since = get_jiffies_64();
-	node->told = ehs_state_now(node);
-	node->told_at = get_jiffies_64() - msecs_to_jiffies(EHS_STATE_TELL_MS);
+	node->notice = ehs_state_now(node);
+	node->notice_at = get_jiffies_64() - msecs_to_jiffies(EHS_STATE_TELL_MS);
 	raw_spin_unlock(&node->lock);
 }

@@ -49,13 +49,13 @@ static u32 ehs_walk_threads; /* all threads; also read without the lock */
 /* Adds a runnable thread in the node's namespace to the walk under way. */
 static void ehs_walk_count(struct ehs_node *node)
 {
-	struct ehs_walked *walked = &node->walked[!ehs_walk_slot];
+	struct ehs_walk_count *count = &node->walk_counts[!ehs_walk_slot];
 
-	if (walked->walk != ehs_walk_begun) {
-		walked->walk = ehs_walk_begun;
-		walked->runnable = 0;
+	if (count->walk != ehs_walk_begun) {
+		count->walk = ehs_walk_begun;
+		count->runnable = 0;
 	}
-	walked->runnable++;
+	count->runnable++;
 }
 
 /*
@@ -228,12 +228,12 @@ void ehs_walk_publish(const struct ehs_seen *seen)
  */
 bool ehs_walk_runnable(const struct ehs_node *node, u32 *runnable)
 {
-	const struct ehs_walked *walked = &node->walked[ehs_walk_slot];
+	const struct ehs_walk_count *count = &node->walk_counts[ehs_walk_slot];
 
 	if (ehs_node_is_host(node))
 		*runnable = ehs_walk_all;
-	else if (walked->walk == ehs_walk_whole)
-		*runnable = walked->runnable;
+	else if (count->walk == ehs_walk_whole)
+		*runnable = count->runnable;
 	else
 		/* a node that the walk did not come across had none */
 		*runnable = 0;

@@ -33,12 +33,11 @@
 #define EHS_BAD_EXEC_612_FROM KERNEL_VERSION(6, 12, 0)
 #define EHS_BAD_EXEC_612_UNTIL KERNEL_VERSION(6, 12, 2)
 
-#define EHS_BAD_EXEC(code)                                                       \
-	(((code) >= EHS_BAD_EXEC_611_FROM && (code) < EHS_BAD_EXEC_611_UNTIL) || \
-	 ((code) >= EHS_BAD_EXEC_612_FROM && (code) < EHS_BAD_EXEC_612_UNTIL))
-
 #if !defined(EHS_HAVE_EXE_FILE_DENY) && !defined(EHS_BAD_ASK_AT_LOAD) && \
-	EHS_BAD_EXEC(LINUX_VERSION_CODE)
+	((LINUX_VERSION_CODE >= EHS_BAD_EXEC_611_FROM &&                 \
+	  LINUX_VERSION_CODE < EHS_BAD_EXEC_611_UNTIL) ||                \
+	 (LINUX_VERSION_CODE >= EHS_BAD_EXEC_612_FROM &&                 \
+	  LINUX_VERSION_CODE < EHS_BAD_EXEC_612_UNTIL))
 #error "ehsched: 6.11 to 6.11.10, 6.12 and 6.12.1 do not deny writes to a program that runs: \
 use 6.11.11, 6.12.2 or later. If the distribution has carried back 3b832035387f, build with \
 KCFLAGS=-DEHS_BAD_ASK_AT_LOAD: the kernel is asked when the module is loaded"

@@ -29,7 +29,10 @@ struct task_struct;
 #define ehs_assign_str(dst, src) __assign_str(dst, src)
 #endif
 
-/* What the kernel calls before it executes a file, and to undo it: since 6.13, and in stable kernels of before. */
+/*
+ * What the kernel calls before it executes a file, and to undo it: since 6.13, and in
+ * stable kernels of before.
+ */
 #ifdef EHS_HAVE_EXE_FILE_DENY
 #define ehs_exe_deny_write(file) exe_file_deny_write_access(file)
 #define ehs_exe_allow_write(file) exe_file_allow_write_access(file)
