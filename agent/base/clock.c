@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <event2/event.h>
 
 uint64_t clock_us(void)
 {
@@ -36,6 +37,11 @@ int64_t clock_wall_ms(void)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+int clock_arm(struct event *event, uint64_t ms)
+{
+	return event_add(event, &(const struct timeval){ ms / 1000, ms % 1000 * 1000 });
 }
 
 char *clock_text(int64_t wall_ms, char out[32])

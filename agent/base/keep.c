@@ -197,11 +197,9 @@ static struct keep_job *keep_next_done(struct keep *k)
 
 static void keep_watch(struct keep *k)
 {
-	const struct timeval slow = { KEEP_SLOW_MS / 1000, KEEP_SLOW_MS % 1000 * 1000 };
-
 	k->since = clock_ms();
 	if (k->open)
-		evtimer_add(k->slow, &slow);
+		clock_arm(k->slow, KEEP_SLOW_MS);
 	else
 		evtimer_del(k->slow);
 }

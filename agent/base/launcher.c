@@ -244,9 +244,7 @@ static void launcher_warn(const struct launcher *l, int err)
 
 static void launcher_again(struct launcher *l, int seconds)
 {
-	const struct timeval wait = { seconds, 0 };
-
-	evtimer_add(l->again, &wait);
+	clock_arm(l->again, seconds * 1000);
 }
 
 /* Empty cgroups and guests without an end are its work, also when nothing is asked of it. */

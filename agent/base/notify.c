@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 static void notify_send(const char *text)
@@ -64,14 +65,13 @@ static void notify_on_time(evutil_socket_t fd, short what, void *arg)
 int notify_watch(struct agent *agent)
 {
 	const char *period = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-	unsigned long long us = period ? strtoull(period, NULL, 10) / 2 : 0;
-	const struct timeval each = { us / 1000000, us % 1000000 };
+	unsigned long long ms = period ? strtoull(period, NULL, 10) / 2000 : 0;
 
 	/* It may be meant for the process that started this one. */
-	if (!us || (pid && strtol(pid, NULL, 10) != getpid()))
+	if (!ms || (pid && strtol(pid, NULL, 10) != getpid()))
 		return 0;
 	agent->watchdog = event_new(agent->base, -1, EV_PERSIST, notify_on_time, NULL);
-	if (!agent->watchdog || event_add(agent->watchdog, &each))
+	if (!agent->watchdog || clock_arm(agent->watchdog, ms))
 		return -ENOMEM;
 	return 0;
 }

@@ -280,8 +280,7 @@ static void credits_on_held(evutil_socket_t fd, short what, void *arg)
 /* Asks that wait here do not wait for the next heartbeat as well. */
 static void credits_wait(struct agent *agent)
 {
-	uint64_t until, now = clock_ms(), ms;
-	struct timeval limit;
+	uint64_t until, now = clock_ms();
 
 	if (!agent->credits)
 		return;
@@ -290,9 +289,7 @@ static void credits_wait(struct agent *agent)
 		evtimer_del(agent->credits->held);
 		return;
 	}
-	ms = until > now ? until - now : 0;
-	limit = (struct timeval){ (time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000) };
-	evtimer_add(agent->credits->held, &limit);
+	clock_arm(agent->credits->held, until > now ? until - now : 0);
 }
 
 static int credits_step(struct agent *agent, const struct eh_idle_event *event,
@@ -403,13 +400,12 @@ void credits_stays(struct agent *agent)
 void credits_want(struct agent *agent, unsigned int time_ms, unsigned int hold_ms, credits_fn done,
 		  void *ctx)
 {
-	const struct timeval limit = { time_ms / 1000, time_ms % 1000 * 1000 };
 	struct credits_want *w = agent->credits ? calloc(1, sizeof(*w)) : NULL;
 
 	/* Whoever knows the id may answer. */
 	if (w && getrandom(&w->id, sizeof(w->id), GRND_NONBLOCK) == sizeof(w->id))
 		w->limit = evtimer_new(agent->base, credits_on_limit, w);
-	if (!w || !w->limit || evtimer_add(w->limit, &limit)) {
+	if (!w || !w->limit || clock_arm(w->limit, time_ms)) {
 		if (w && w->limit)
 			event_free(w->limit);
 		free(w);

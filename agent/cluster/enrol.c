@@ -109,7 +109,6 @@ static void enrol_changed(struct agent *agent)
 {
 	/* a large file is written less often */
 	const unsigned int ms = ENROL_SAVE_MS + roster_count(agent->enrol->roster);
-	const struct timeval soon = { ms / 1000, ms % 1000 * 1000 };
 
 	/* This host is meant to be absent from it. */
 	if (agent->enrol->leaving)
@@ -123,7 +122,7 @@ static void enrol_changed(struct agent *agent)
 	server_reload(agent);
 	/* A roster that only repeats the configuration need not be saved. */
 	if (enrol_version(agent) && !evtimer_pending(agent->enrol->timer, NULL))
-		evtimer_add(agent->enrol->timer, &soon);
+		clock_arm(agent->enrol->timer, ms);
 }
 
 /* ---- exchange ---- */
@@ -263,11 +262,9 @@ static void enrol_on_news(evutil_socket_t fd, short what, void *arg)
 
 void enrol_decided(struct agent *agent)
 {
-	const struct timeval soon = { 0, ENROL_NEWS_MS * 1000 };
-
 	enrol_changed(agent);
 	if (!evtimer_pending(agent->enrol->news, NULL))
-		evtimer_add(agent->enrol->news, &soon);
+		clock_arm(agent->enrol->news, ENROL_NEWS_MS);
 }
 
 static bool enrol_is_vain(struct enrol *e)

@@ -316,7 +316,6 @@ static void gang_on_tick(evutil_socket_t fd, short what, void *arg)
 static void gang_on_offers(void *ctx, json_t *offers, const char *why)
 {
 	struct gang *g = ctx;
-	const struct timeval tick = { 0, GANG_TICK_MS * 1000 };
 	json_t *hosts = json_array(), *offer;
 	struct eh_code code;
 	size_t i;
@@ -344,7 +343,7 @@ static void gang_on_offers(void *ctx, json_t *offers, const char *why)
 	json_decref(offers);
 	gang_job_enough(&g->job);
 	gang_offered(g);
-	event_add(g->timer, &tick);
+	clock_arm(g->timer, GANG_TICK_MS);
 	if (g->ops && !why)
 		g->ops->offered(g->ctx, json_incref(hosts), NULL);
 	else if (g->ops)

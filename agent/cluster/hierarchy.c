@@ -528,7 +528,6 @@ int hierarchy_init(struct agent *agent, const struct hierarchy_ops *ops)
 		.lazy = agent->config->lazy,
 	};
 	const unsigned int ms = agent->config->heartbeat / 8 + 1;
-	const struct timeval tick = { ms / 1000, ms % 1000 * 1000 };
 	struct hierarchy *h = calloc(1, sizeof(*h));
 	struct peer *p;
 
@@ -545,7 +544,7 @@ int hierarchy_init(struct agent *agent, const struct hierarchy_ops *ops)
 		return -ENOMEM;
 	}
 	agent->hierarchy = h;
-	evtimer_add(agent->hierarchy->timer, &tick);
+	clock_arm(agent->hierarchy->timer, ms);
 	hierarchy_touch_now(agent);
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p))
 		hierarchy_peer_known(p);

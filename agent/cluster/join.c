@@ -14,6 +14,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "cluster/address.h"
@@ -255,9 +256,7 @@ static bool join_is_asking(struct join *j)
 
 static void join_schedule(struct join *j, unsigned int ms)
 {
-	const struct timeval in = { ms / 1000, ms % 1000 * 1000 };
-
-	evtimer_add(j->timer, &in);
+	clock_arm(j->timer, ms);
 }
 
 static void join_on_timer(evutil_socket_t fd, short what, void *arg)
@@ -313,7 +312,6 @@ static int join_settle(struct join *j, struct roster **roster)
 
 int join_run(struct agent *agent, struct roster **roster)
 {
-	const struct timeval patience = { JOIN_PATIENCE_MS / 1000, 0 };
 	struct join j = { .agent = agent, .kept = *roster, .backoff_ms = JOIN_BACKOFF_MIN };
 	int err = -ENOMEM;
 
@@ -325,7 +323,7 @@ int join_run(struct agent *agent, struct roster **roster)
 		goto free_timers;
 	join_schedule(&j, 0);
 	if (join_kept_place(&j))
-		evtimer_add(j.patience, &patience);
+		clock_arm(j.patience, JOIN_PATIENCE_MS);
 	event_base_dispatch(agent->base);
 	err = j.done ? join_settle(&j, roster) : -EINTR;
 	j.done = true;

@@ -47,12 +47,8 @@ static struct log_limit lapse_log;
 static void lapse_schedule(struct agent *agent)
 {
 	uint64_t ms = (uint64_t)LAPSE_BEATS * agent->config->heartbeat;
-	struct timeval in;
 
-	if (ms > LAPSE_ROUND_MAX)
-		ms = LAPSE_ROUND_MAX;
-	in = (struct timeval){ ms / 1000, ms % 1000 * 1000 };
-	evtimer_add(agent->lapse->timer, &in);
+	clock_arm(agent->lapse->timer, ms < LAPSE_ROUND_MAX ? ms : LAPSE_ROUND_MAX);
 }
 
 /* ---- what is kept ---- */

@@ -7,6 +7,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "cluster/drain.h"
 #include "cluster/enrol.h"
@@ -24,9 +25,7 @@ static struct log_limit leave_log;
 
 static void leave_schedule(struct leave *l, unsigned int ms)
 {
-	const struct timeval in = { ms / 1000, ms % 1000 * 1000 };
-
-	evtimer_add(l->timer, &in);
+	clock_arm(l->timer, ms);
 }
 
 static void leave_on_told(struct agent *agent, const char *why)

@@ -15,6 +15,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "base/rule.h"
@@ -135,14 +136,12 @@ static void owner_on_timer(evutil_socket_t fd, short what, void *arg)
 /* Looks every few seconds, if the configuration asks for that. 0 or -ENOMEM. */
 static int owner_schedule(struct agent *agent)
 {
-	const struct timeval look = { .tv_sec = OWNER_LOOK_S };
-
 	owner_check(agent);
 	if (!owner_looks(agent)) {
 		evtimer_del(agent->owner->timer);
 		return 0;
 	}
-	return evtimer_add(agent->owner->timer, &look) ? -ENOMEM : 0;
+	return clock_arm(agent->owner->timer, OWNER_LOOK_S * 1000) ? -ENOMEM : 0;
 }
 
 void owner_set(struct agent *agent, enum owner_mode mode, const char *by)

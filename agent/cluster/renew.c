@@ -42,12 +42,11 @@ static struct log_limit renew_log;
 
 static void renew_later(struct agent *agent, int64_t seconds)
 {
-	const struct timeval in = { seconds < 1		     ? 1
-				    : seconds < RENEW_LOOK_S ? seconds
-							     : RENEW_LOOK_S,
-				    0 };
-
-	evtimer_add(agent->renew->timer, &in);
+	if (seconds < 1)
+		seconds = 1;
+	if (seconds > RENEW_LOOK_S)
+		seconds = RENEW_LOOK_S;
+	clock_arm(agent->renew->timer, (uint64_t)seconds * 1000);
 }
 
 static int64_t renew_until(struct agent *agent, int64_t *from)

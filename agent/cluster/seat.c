@@ -55,12 +55,11 @@ static struct seat *seat_all(const struct agent *agent)
 static void seat_wait(struct seat *s)
 {
 	uint64_t now = clock_ms(), ms = s->host.until > now ? s->host.until - now : 1;
-	const struct timeval end = { (time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000) };
 
 	if (s->host.state == GANG_FREE)
 		event_del(s->timer);
 	else
-		event_add(s->timer, &end);
+		clock_arm(s->timer, ms);
 }
 
 static void seat_changed(struct agent *agent, struct seat *s, enum gang_host_state was)

@@ -287,7 +287,6 @@ close_fd:
 
 static void listener_on_earlier(evutil_socket_t fd, short what, void *arg)
 {
-	const struct timeval wait = { LISTENER_EARLIER_S, 0 };
 	struct listener *l = arg;
 	int err = listener_take_earlier(l);
 
@@ -298,7 +297,7 @@ static void listener_on_earlier(evutil_socket_t fd, short what, void *arg)
 			    "ehsched have begun here cannot come back before it is free",
 			    err == -EADDRINUSE ? "another process has this name" : strerror(-err));
 	l->earlier_told = true;
-	evtimer_add(l->earlier_again, &wait);
+	clock_arm(l->earlier_again, LISTENER_EARLIER_S * 1000);
 }
 
 int listener_begin(struct agent *agent, listener_fn came)

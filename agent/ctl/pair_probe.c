@@ -101,8 +101,6 @@ static void pair_probe_on_other(evutil_socket_t fd, short what, void *arg)
 
 static void pair_probe_try(struct pair_probe *p, const struct address *to)
 {
-	/* before the deadline */
-	const struct timeval limit = { PAIR_PROBE_MS / 1000 - 1, 0 };
 	struct pair_probe_other *o = &p->others[p->nothers];
 	int fd = socket(to->sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -117,7 +115,7 @@ static void pair_probe_try(struct pair_probe *p, const struct address *to)
 	o->of = p;
 	o->fd = fd;
 	p->nothers++;
-	event_add(o->event, &limit);
+	clock_arm(o->event, PAIR_PROBE_MS - 1000); /* before the deadline */
 	return;
 
 close_fd:
@@ -314,7 +312,6 @@ struct pair_probe *pair_probe_new(struct peer *to, const json_t *users,
 				  const struct directory_answer *host, pair_probe_fn done,
 				  void *ctx)
 {
-	const struct timeval limit = { PAIR_PROBE_MS / 1000, 0 };
 	struct pair_probe *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -335,7 +332,7 @@ struct pair_probe *pair_probe_new(struct peer *to, const json_t *users,
 	p->conn = h2_conn_connect(to->agent, &to->address, PAIR_PROBE_MS, &pair_probe_ops, p);
 	if (!p->conn)
 		pair_probe_fail(p, "port", strerror(errno));
-	evtimer_add(p->deadline, &limit);
+	clock_arm(p->deadline, PAIR_PROBE_MS);
 	pair_probe_check(p);
 	return p;
 

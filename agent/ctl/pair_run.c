@@ -116,7 +116,6 @@ static void pair_run_start(struct pair_run *r, const struct directory_answer *ho
 /* Whether the next one can be tested: its name was looked up, or is not. */
 static bool pair_run_look(struct pair_run *r, const struct directory_answer **host)
 {
-	const struct timeval soon = { 0, PAIR_RUN_LOOK_MS * 1000 };
 	const uint64_t now = clock_ms();
 	int err;
 
@@ -131,7 +130,7 @@ static bool pair_run_look(struct pair_run *r, const struct directory_answer **ho
 		r->nameless = true;
 		return true;
 	}
-	event_add(r->timer, &soon);
+	clock_arm(r->timer, PAIR_RUN_LOOK_MS);
 	return false;
 }
 

@@ -10,6 +10,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/launcher.h"
 #include "base/log.h"
 #include "ctl/rights.h"
@@ -77,7 +78,6 @@ static void run_on_answer(evutil_socket_t fd, short what, void *arg)
 
 static void run_ask(struct ctl_conn *c, const char *wish, struct launch_session *ask)
 {
-	const struct timeval limit = { RUN_ANSWER_S, 0 };
 	const int fds[] = { ctl_socket(c) };
 	const struct launcher_request q = {
 		.head = &ask->head, .size = sizeof(*ask), .fds = fds, .nfds = 1
@@ -96,7 +96,7 @@ static void run_ask(struct ctl_conn *c, const char *wish, struct launch_session 
 		return;
 	}
 	r->event = event_new(ctl_agent(c)->base, r->news, EV_READ, run_on_answer, r);
-	if (!r->event || event_add(r->event, &limit))
+	if (!r->event || clock_arm(r->event, RUN_ANSWER_S * 1000))
 		run_fail(r, "session", "out of memory");
 }
 

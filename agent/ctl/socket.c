@@ -117,7 +117,6 @@ static void ctl_close(struct ctl_conn *c, const char *why)
 static int ctl_send(struct ctl_conn *c, enum frame_type type, const json_t *json, size_t most)
 {
 	char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9));
-	const struct timeval idle = { CTL_IDLE_S, 0 };
 	uint8_t header[FRAME_HEADER];
 	size_t length, before;
 	int err = -ENOMEM;
@@ -133,7 +132,7 @@ static int ctl_send(struct ctl_conn *c, enum frame_type type, const json_t *json
 	if (!evbuffer_add(c->out, header, sizeof(header)) && !evbuffer_add(c->out, text, length))
 		err = 0;
 	c->caller->waiting += evbuffer_get_length(c->out) - before;
-	event_add(c->writing, &idle);
+	clock_arm(c->writing, CTL_IDLE_S * 1000);
 free_text:
 	free(text);
 	return err;
@@ -142,9 +141,10 @@ free_text:
 /* Waits for the next request; not forever, because others may need the place. */
 static void ctl_await(struct ctl_conn *c)
 {
-	const struct timeval idle = { CTL_IDLE_S, 0 };
-
-	event_add(c->reading, c->watching || c->held ? NULL : &idle);
+	if (c->watching || c->held)
+		event_add(c->reading, NULL);
+	else
+		clock_arm(c->reading, CTL_IDLE_S * 1000);
 }
 
 static void ctl_on_writable(evutil_socket_t fd, short what, void *arg)
@@ -478,7 +478,6 @@ static bool ctl_make_room(struct ctl *ctl, uid_t uid)
 
 static void ctl_on_caller(struct agent *agent, int fd, const struct ucred *who, bool again)
 {
-	const struct timeval first = { CTL_FIRST_S, 0 };
 	struct ctl *ctl = agent->ctl;
 	struct ctl_conn *c;
 
@@ -501,7 +500,7 @@ static void ctl_on_caller(struct agent *agent, int fd, const struct ucred *who, 
 	ctl->conns = c;
 	c->came_at = clock_ms();
 	c->came = clock_ticks();
-	event_add(c->reading, &first);
+	clock_arm(c->reading, CTL_FIRST_S * 1000);
 	/* Most callers send their frame at once, which saves a round of the loop. */
 	ctl_on_readable(fd, EV_READ, c);
 }

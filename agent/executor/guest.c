@@ -59,10 +59,8 @@ static void guest_unask(struct guest *g)
 /* Home ends the stream, or has so long to do it. */
 static void guest_over(struct guest *g)
 {
-	const struct timeval limit = { GUEST_ENDS_MS / 1000, 0 };
-
 	g->state = GUEST_OVER;
-	evtimer_add(g->timer, &limit);
+	clock_arm(g->timer, GUEST_ENDS_MS);
 	guest_later(g);
 }
 
@@ -106,7 +104,6 @@ int guest_tell_attached(struct guest *g)
 /* Home is told that the end is there. */
 void guest_linked(struct guest *g)
 {
-	const struct timeval says = { 0, GUEST_SAYS_MS * 1000 };
 	const bool first = g->state == GUEST_STARTING;
 
 	g->state = GUEST_LINKED;
@@ -117,7 +114,7 @@ void guest_linked(struct guest *g)
 			guest_give_up(g);
 		else
 			guest_broken(g);
-	} else if (g->home_gone || evtimer_add(g->timer, &says)) {
+	} else if (g->home_gone || clock_arm(g->timer, GUEST_SAYS_MS)) {
 		/* The timer is for the time that it has to end. */
 		route_push(&g->route);
 	}
@@ -135,9 +132,8 @@ void guest_joined(struct guest *g)
 static void guest_wait(struct guest *g, unsigned int limit_ms)
 {
 	const unsigned int ms = limit_ms + GUEST_ENDS_MS;
-	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
 
-	evtimer_add(g->timer, &limit);
+	clock_arm(g->timer, ms);
 }
 
 /* As ehguest does: of one whose stub is stopped output may be left after its end. */
@@ -423,9 +419,8 @@ static void guest_on_later(evutil_socket_t fd, short what, void *arg)
 int guest_wait_lease(struct guest *g)
 {
 	const unsigned int lease = g->agent->config->lease;
-	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 
-	return evtimer_add(g->timer, &limit);
+	return clock_arm(g->timer, lease);
 }
 
 static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
@@ -511,7 +506,6 @@ static void guest_end_orphan(struct agent *agent, const char *id)
 /* Again and again: ehlaunch may have ended before it did what it was asked for. */
 static void guest_on_orphans(evutil_socket_t fd, short what, void *arg)
 {
-	const struct timeval again = { GUEST_ORPHANS_S, 0 };
 	struct agent *agent = arg;
 
 	cgroup_guest_each(agent, guest_end_orphan);
@@ -523,7 +517,7 @@ static void guest_on_orphans(evutil_socket_t fd, short what, void *arg)
 		g->view_ino = 0;
 		guest_kill(g);
 	}
-	evtimer_add(agent->guests->orphans, &again);
+	clock_arm(agent->guests->orphans, GUEST_ORPHANS_S * 1000);
 }
 
 static void guest_free_all(struct guests *guests)
@@ -536,7 +530,6 @@ static void guest_free_all(struct guests *guests)
 int guest_init(struct agent *agent)
 {
 	const unsigned int ms = agent->config->job_limit;
-	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
 	struct guests *guests = calloc(1, sizeof(*guests));
 
 	if (!guests)
@@ -544,7 +537,7 @@ int guest_init(struct agent *agent)
 	guests->began = clock_ms();
 	guests->began_ticks = clock_ticks();
 	guests->orphans = evtimer_new(agent->base, guest_on_orphans, agent);
-	if (!guests->orphans || evtimer_add(guests->orphans, &limit)) {
+	if (!guests->orphans || clock_arm(guests->orphans, ms)) {
 		guest_free_all(guests);
 		return -ENOMEM;
 	}

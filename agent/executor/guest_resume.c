@@ -99,15 +99,13 @@ static void resume_try(struct resume *r)
 	uint64_t age = clock_ms() - r->agent->guests->began;
 	const unsigned int limit = r->agent->config->job_limit;
 	struct guest *g = resume_find(r->agent, r->token);
-	struct timeval wait;
 
 	if (g && resume_is_its(r, g)) {
 		resume_join(r, g);
 	} else if (g || age >= limit || resume_is_empty(r)) {
 		resume_gone(r);
 	} else {
-		wait = (struct timeval){ (limit - age) / 1000, (limit - age) % 1000 * 1000 };
-		evtimer_add(r->timer, &wait);
+		clock_arm(r->timer, limit - age);
 	}
 }
 
@@ -187,7 +185,6 @@ static void resume_on_timer(evutil_socket_t fd, short what, void *arg)
 int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
 		 const struct h2_stream_ops **ops, void **ctx)
 {
-	const struct timeval first = { H2_FIRST_MS / 1000, 0 };
 	struct resume *r = calloc(1, sizeof(*r));
 
 	if (!r)
@@ -204,7 +201,7 @@ int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
 		free(r);
 		return 503;
 	}
-	evtimer_add(r->timer, &first);
+	clock_arm(r->timer, H2_FIRST_MS);
 	route_use(&r->route, s);
 	r->next = agent->guests->resumes;
 	agent->guests->resumes = r;

@@ -89,9 +89,8 @@ void guest_late(struct guest *g)
 static int guest_wait_files(struct guest *g)
 {
 	const unsigned int ms = g->agent->config->lease / 2;
-	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
 
-	return guest_is_open(g) ? evtimer_add(g->timer, &limit) : 0;
+	return guest_is_open(g) ? clock_arm(g->timer, ms) : 0;
 }
 
 /* ---- the start ---- */

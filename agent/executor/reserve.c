@@ -386,9 +386,8 @@ static int reserve_place(struct reserve_ask *ask)
 	struct reservation *r = ask->r;
 	struct agent *agent = r->from->agent;
 	const unsigned int lease = agent->config->lease;
-	const struct timeval limit = { lease / 1000, lease % 1000 * 1000 };
 
-	if (reserve_make_token(r->token) || (!ask->begin && evtimer_add(r->lease, &limit)))
+	if (reserve_make_token(r->token) || (!ask->begin && clock_arm(r->lease, lease)))
 		return -ENOMEM;
 	if (ask->begin)
 		r->state = RESERVE_CLAIMED;

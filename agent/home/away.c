@@ -72,9 +72,7 @@ bool away_shows_home(const struct peer *to, uid_t uid)
 
 void away_wait(struct away *a, unsigned int ms)
 {
-	const struct timeval wait = { ms / 1000, ms % 1000 * 1000 };
-
-	evtimer_add(a->timer, &wait);
+	clock_arm(a->timer, ms);
 }
 
 /* ---- what becomes of it ---- */

@@ -12,6 +12,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/launcher.h"
 #include "base/process.h"
 #include "helpers/common/pidfd.h"
@@ -148,7 +149,6 @@ static void eligible_on_answer(evutil_socket_t fd, short what, void *arg)
 /* Its turn has come. 0 or -errno. */
 static int eligible_send(struct eligible *e)
 {
-	const struct timeval limit = { ELIGIBLE_ANSWER_S, 0 };
 	const struct launch_eligible ask = { .head.kind = LAUNCH_ELIGIBLE, .came = e->who.came };
 	const struct launcher_request q = {
 		.head = &ask.head, .size = sizeof(ask), .fds = &e->who.socket, .nfds = 1
@@ -160,7 +160,7 @@ static int eligible_send(struct eligible *e)
 	close(e->who.socket);
 	e->who.socket = -1;
 	e->event = event_new(e->agent->base, e->news, EV_READ, eligible_on_answer, e);
-	return e->event && !event_add(e->event, &limit) ? 0 : -ENOMEM;
+	return e->event && !clock_arm(e->event, ELIGIBLE_ANSWER_S * 1000) ? 0 : -ENOMEM;
 }
 
 /* The user's oldest question that waits, if it has its turn. */

@@ -500,7 +500,6 @@ static void history_next(struct history *h)
 /* Takes over the message. */
 static struct history_question *history_question_new(struct history *h, json_t *message, uid_t uid)
 {
-	const struct timeval limit = { HISTORY_ANSWER_S, 0 };
 	struct history_question *q = calloc(1, sizeof(*q));
 
 	if (!q) {
@@ -514,7 +513,7 @@ static struct history_question *history_question_new(struct history *h, json_t *
 	TAILQ_INSERT_TAIL(&h->questions, q, link);
 	q->got = evbuffer_new();
 	q->limit = evtimer_new(h->agent->base, history_on_limit, q);
-	if (q->message && q->got && q->limit && !event_add(q->limit, &limit))
+	if (q->message && q->got && q->limit && !clock_arm(q->limit, HISTORY_ANSWER_S * 1000))
 		return q;
 	history_question_free(q);
 	return NULL;

@@ -296,7 +296,6 @@ static void learn_load(struct agent *agent)
 
 int learn_init(struct agent *agent)
 {
-	const struct timeval often = { LEARN_SAVE_S, 0 };
 	struct learn *l = calloc(1, sizeof(*l));
 
 	if (!l)
@@ -304,7 +303,7 @@ int learn_init(struct agent *agent)
 	agent->learn = l;
 	l->table = cost_new();
 	l->save = event_new(agent->base, -1, EV_PERSIST, learn_on_time, agent);
-	if (!l->table || !l->save || event_add(l->save, &often))
+	if (!l->table || !l->save || clock_arm(l->save, LEARN_SAVE_S * 1000))
 		return -ENOMEM; /* learn_exit() has the rest */
 	learn_load(agent);
 	return 0;

@@ -117,7 +117,6 @@ void placement_stay(struct placement *p, enum ehs_reason reason, const char *tex
 
 static void placement_go(struct placement *p, const char *token, unsigned int lease_ms)
 {
-	const struct timeval lease = { lease_ms / 1000, lease_ms % 1000 * 1000 };
 	placement_fn decided = p->decided;
 
 	snprintf(p->token, sizeof(p->token), "%s", token);
@@ -133,7 +132,7 @@ static void placement_go(struct placement *p, const char *token, unsigned int le
 	p->phase = p->kernel ? PLACEMENT_RESERVED : PLACEMENT_CLAIMED;
 	evtimer_del(p->timer);
 	if (p->kernel)
-		evtimer_add(p->timer, &lease);
+		clock_arm(p->timer, lease_ms);
 	placement_event(p);
 	decided(p->ctx, p, p->to, p->token, p->reason);
 }
@@ -394,7 +393,6 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 	struct placement *p = record_new(agent, task, placement_on_timer);
 	char why[NAMES_WHY];
 	const char *trouble;
-	struct timeval limit;
 
 	if (!p)
 		return -ENOMEM;
@@ -403,8 +401,6 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 	history_begin(p);
 	if (task->argv)
 		record_arguments(p, task->argv);
-	limit.tv_sec = p->time_ms / 1000;
-	limit.tv_usec = p->time_ms % 1000 * 1000;
 	if (p->kernel)
 		record_time(p, TIMING_ASKED);
 	else
@@ -448,7 +444,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 	/* before anything of its process is looked at, which costs more than all this */
 	if (placement_seek_stays(p))
 		goto out;
-	evtimer_add(p->timer, &limit);
+	clock_arm(p->timer, p->time_ms);
 	if (placement_judge(p, task->who) && placement_look(p, task) && !p->explicit_node)
 		placement_seek(p);
 out:

@@ -416,16 +416,14 @@ static void stops_on_watch(evutil_socket_t fd, short what, void *arg)
 
 int stops_watch(struct agent *agent, bool any)
 {
-	const struct timeval often = { 0, STOPS_WATCH_MS * 1000 };
 	struct stops *all = agent->aways->stops;
 
 	stops_save(agent);
-	return any ? event_add(all->watch, &often) : event_del(all->watch);
+	return any ? clock_arm(all->watch, STOPS_WATCH_MS) : event_del(all->watch);
 }
 
 int stops_init(struct agent *agent)
 {
-	const struct timeval often = { STOPS_LEFT_S, 0 };
 	struct stops *all = calloc(1, sizeof(*all));
 
 	if (!all)
@@ -437,7 +435,7 @@ int stops_init(struct agent *agent)
 		return -ENOMEM; /* stops_exit() has the rest */
 	stops_load(agent);
 	stops_save(agent);
-	return LIST_EMPTY(&all->left) || !event_add(all->check, &often) ? 0 : -ENOMEM;
+	return LIST_EMPTY(&all->left) || !clock_arm(all->check, STOPS_LEFT_S * 1000) ? 0 : -ENOMEM;
 }
 
 void stops_keep(struct agent *agent)

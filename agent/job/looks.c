@@ -120,10 +120,8 @@ static void look_over(struct look *l, const char *trouble)
 /* Its answer does not matter, or does not come. It is forgotten when its socket closes: it has ended. */
 static void looker_kill(struct looker *k)
 {
-	const struct timeval limit = { LOOKS_END_MS / 1000, 0 };
-
 	k->killed = true;
-	evtimer_add(k->timer, &limit);
+	clock_arm(k->timer, LOOKS_END_MS);
 	looker_let_go(k);
 }
 
@@ -237,7 +235,6 @@ free_looker:
 static int looker_ask(struct looker *k, struct look *l, enum look_what what)
 {
 	const unsigned int s = (what == LOOK_AT ? LOOKS_AT_MS : LOOKS_DIGEST_MS) / 1000;
-	const struct timeval limit = { s, 0 };
 
 	l->ask.what = what;
 	if (send(k->socket, &l->ask, sizeof(l->ask), MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof(l->ask))
@@ -250,7 +247,7 @@ static int looker_ask(struct looker *k, struct look *l, enum look_what what)
 	k->since = clock_ms();
 	l->by = k;
 	l->state = LOOK_ASKED;
-	return evtimer_add(k->timer, &limit);
+	return clock_arm(k->timer, s * 1000);
 }
 
 /* ---- who is next ---- */

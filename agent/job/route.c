@@ -13,6 +13,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "net/peer.h"
 
 /* Nearly what an end writes at once. A buffer takes a power of two with its header, and from 128 KiB
@@ -72,14 +73,12 @@ static void route_consume(struct route *r)
 /* One that has gone sends no more than its socket holds: so that is taken, and its end noticed. */
 static void route_pause(struct route *r, bool pause)
 {
-	const struct timeval look = { 0, ROUTE_LOOK_MS * 1000 };
-
 	if (r->paused == pause || r->socket < 0 || (pause && r->hung))
 		return;
 	r->paused = pause;
 	if (pause) {
 		event_del(r->readable);
-		event_add(r->look, &look);
+		clock_arm(r->look, ROUTE_LOOK_MS);
 	} else {
 		event_del(r->look);
 		event_add(r->readable, NULL);
@@ -136,9 +135,7 @@ static void route_end_gone(struct route *r)
 /* Memory that is short now is there later: until then the rest stays where it is. */
 static int route_later(struct route *r)
 {
-	const struct timeval later = { 0, ROUTE_AGAIN_MS * 1000 };
-
-	return event_add(r->again, &later);
+	return clock_arm(r->again, ROUTE_AGAIN_MS);
 }
 
 /* The stream has room for as much as was written. One that has gone is told by reading, after its last words. */

@@ -9,6 +9,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "cluster/speech.h"
 #include "net/h2_stream.h"
@@ -164,13 +165,11 @@ drop_body:
 /* Without a stream there is no answer: `done` reports it from the event loop, as always. */
 void client_call_begin(struct client_call *r, struct h2_stream *s, unsigned int timeout_ms)
 {
-	const struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
-	const struct timeval now = { 0, 0 };
 	struct client *client = r->agent->client;
 
 	r->stream = s;
 	/* one without a stream has failed: its `done` is called from the event loop, as the others */
-	evtimer_add(r->timer, s ? &limit : &now);
+	clock_arm(r->timer, s ? timeout_ms : 0);
 	r->next = client->calls;
 	r->prev = &client->calls;
 	if (r->next)

@@ -8,14 +8,11 @@
 
 static void intake_schedule(struct intake *intake)
 {
-	uint64_t now = clock_ms(), ms;
-	struct timeval in;
+	uint64_t now = clock_ms();
 
 	if (!intake->first || evtimer_pending(intake->timer, NULL))
 		return;
-	ms = intake->first->until > now ? intake->first->until - now : 0;
-	in = (struct timeval){ ms / 1000, ms % 1000 * 1000 };
-	evtimer_add(intake->timer, &in);
+	clock_arm(intake->timer, intake->first->until > now ? intake->first->until - now : 0);
 }
 
 static void intake_on_timer(evutil_socket_t fd, short what, void *arg)

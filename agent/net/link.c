@@ -30,9 +30,7 @@
 
 static void link_schedule(struct peer *p, unsigned int ms)
 {
-	const struct timeval in = { ms / 1000, ms % 1000 * 1000 };
-
-	evtimer_add(p->timer, &in);
+	clock_arm(p->timer, ms);
 }
 
 /* Exponential, and random so that not all nodes connect at once to one that restarted. */

@@ -39,14 +39,13 @@ static void recheck_on_timer(evutil_socket_t fd, short what, void *arg)
 int recheck_init(struct agent *agent)
 {
 	const unsigned int ms = agent->config->heartbeat;
-	const struct timeval each = { ms / 1000, ms % 1000 * 1000 };
 	struct recheck *r = calloc(1, sizeof(*r));
 
 	agent->recheck = r;
 	if (!r)
 		return -ENOMEM;
 	r->timer = event_new(agent->base, -1, EV_PERSIST, recheck_on_timer, agent);
-	return r->timer && !event_add(r->timer, &each) ? 0 : -ENOMEM;
+	return r->timer && !clock_arm(r->timer, ms) ? 0 : -ENOMEM;
 }
 
 void recheck_exit(struct agent *agent)

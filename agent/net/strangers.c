@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "cluster/address.h"
 
 /* The oldest of the source that has the most; of several such, of the one that came first. */
@@ -51,15 +52,13 @@ static void strangers_on_deadline(evutil_socket_t fd, short what, void *arg)
 int strangers_add(struct strangers *strangers, struct stranger *stranger, struct event_base *base,
 		  unsigned int ms)
 {
-	const struct timeval deadline = { ms / 1000, ms % 1000 * 1000 };
-
 	stranger->deadline = evtimer_new(base, strangers_on_deadline, stranger);
 	if (!stranger->deadline)
 		return -ENOMEM;
 	if (strangers->count >= STRANGERS_MAX)
 		strangers_drop(strangers_victim(strangers),
 			       "others came, and its host has the most");
-	evtimer_add(stranger->deadline, &deadline);
+	clock_arm(stranger->deadline, ms);
 	stranger->next = strangers->first;
 	stranger->prev = &strangers->first;
 	stranger->in = strangers;

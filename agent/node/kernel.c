@@ -27,6 +27,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/event.h"
 #include "base/config_data.h"
 #include "base/log.h"
@@ -293,7 +294,6 @@ close_agent:
 /* Tries again in a while, as the cause may go. */
 static void kernel_failed(struct agent *agent, const char *why)
 {
-	const struct timeval retry = { KERNEL_RETRY_MS / 1000, 0 };
 	struct kernel *k = agent->kernel;
 
 	if (strcmp(why, k->why))
@@ -301,7 +301,7 @@ static void kernel_failed(struct agent *agent, const char *why)
 			"the module is loaded but this agent is not registered: %s; trying again",
 			why);
 	snprintf(k->why, sizeof(k->why), "%s", why);
-	evtimer_add(k->retry, &retry);
+	clock_arm(k->retry, KERNEL_RETRY_MS);
 }
 
 /* ehlaunch has answered, or ended. */
@@ -335,7 +335,6 @@ static void kernel_register(struct agent *agent)
 {
 	const struct launch_head head = { .kind = LAUNCH_KERNEL };
 	const struct launcher_request q = { .head = &head, .size = sizeof(head) };
-	const struct timeval limit = { KERNEL_ANSWER_S, 0 };
 	struct kernel *k = agent->kernel;
 
 	if (k->asked >= 0)
@@ -346,7 +345,7 @@ static void kernel_register(struct agent *agent)
 		return;
 	}
 	k->asked_event = event_new(agent->base, k->asked, EV_READ, kernel_on_registered, agent);
-	if (k->asked_event && !event_add(k->asked_event, &limit))
+	if (k->asked_event && !clock_arm(k->asked_event, KERNEL_ANSWER_S * 1000))
 		return;
 	kernel_close_asked(agent);
 	kernel_failed(agent, "out of memory");

@@ -113,19 +113,17 @@ static void node_on_timer(evutil_socket_t fd, short what, void *arg)
 	struct agent *agent = arg;
 	bool idle = agent->module && !agent->node->last.load && !node_tasks(agent).guests;
 	unsigned int ms = idle ? NODE_IDLE_MS : PROCLOAD_MS;
-	const struct timeval next = { 0, ms * 1000 };
 
 	if (!agent->module)
 		procload_sample(agent);
 	usage_sample(agent);
 	node_read(agent);
 	agent->node->ops->changed(agent);
-	evtimer_add(agent->node->timer, &next);
+	clock_arm(agent->node->timer, ms);
 }
 
 int node_init(struct agent *agent, const struct node_ops *ops)
 {
-	const struct timeval soon = { 0, PROCLOAD_MS * 1000 };
 	int err;
 
 	agent->node = calloc(1, sizeof(*agent->node));
@@ -152,7 +150,7 @@ int node_init(struct agent *agent, const struct node_ops *ops)
 	agent->node->timer = evtimer_new(agent->base, node_on_timer, agent);
 	if (!agent->node->timer)
 		return -ENOMEM;
-	evtimer_add(agent->node->timer, &soon);
+	clock_arm(agent->node->timer, PROCLOAD_MS);
 	return 0;
 }
 
