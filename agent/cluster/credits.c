@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <linux/ehsched.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -416,8 +417,7 @@ void credits_want(struct agent *agent, unsigned int time_ms, unsigned int hold_m
 	w->hold_ms = hold_ms;
 	w->done = done;
 	w->ctx = ctx;
-	w->next = agent->credits->wants;
-	agent->credits->wants = w;
+	LL_PREPEND(agent->credits->wants, w);
 	credits_step(agent,
 		     &(struct eh_idle_event){ .type = EH_IDLE_WANT, .want = { w->id, hold_ms } },
 		     NULL);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -80,13 +81,9 @@ static struct peer *gang_peer(const struct gang *g, uint32_t node)
 
 static void gang_put(struct gang *g)
 {
-	struct gang **at;
-
 	if (--g->refs)
 		return;
-	for (at = &g->agent->gangs->list; *at != g; at = &(*at)->next)
-		;
-	*at = g->next;
+	LL_DELETE(g->agent->gangs->list, g);
 	g->agent->gangs->all--;
 	event_free(g->timer);
 	gang_job_end(&g->job);
@@ -411,8 +408,7 @@ struct gang *gang_new(struct agent *agent, uid_t uid, double threshold, const st
 	g->ctx = ctx;
 	g->refs = 2;
 	g->asked_at = clock_ms();
-	g->next = agent->gangs->list;
-	agent->gangs->list = g;
+	LL_PREPEND(agent->gangs->list, g);
 	agent->gangs->all++;
 	gang_job_begin(&g->job, &options, clock_ms(), gang_send_nothing, NULL);
 	gang_request(agent, options.tid, threshold, gang_on_offers, g);

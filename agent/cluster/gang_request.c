@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/config.h"
@@ -61,13 +62,9 @@ static const struct eh_topology *request_topology(const struct agent *agent)
 
 static void request_release(struct gang_asked *a)
 {
-	struct gang_asked **at;
-
 	if (--a->waits)
 		return;
-	for (at = &a->agent->gang_requests->list; *at != a; at = &(*at)->next)
-		;
-	*at = a->next;
+	LL_DELETE(a->agent->gang_requests->list, a);
 	a->agent->gang_requests->all--;
 	a->done(a->ctx, a->offers, NULL);
 	free(a);

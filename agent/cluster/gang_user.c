@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "base/clock.h"
 #include "cluster/patience.h"
@@ -50,8 +51,7 @@ void gang_user_spend(struct gang_user **all, uid_t uid, uint64_t since)
 		if (!u)
 			return;
 		u->uid = uid;
-		u->next = *all;
-		*all = u;
+		LL_PREPEND(*all, u);
 	}
 	patience_spend(&user_patience, &u->back_at, since, clock_ms());
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <jansson.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -235,8 +236,7 @@ static void join_ask(struct join *j, const struct address *where)
 		free(t);
 		return;
 	}
-	t->next = j->tries;
-	j->tries = t;
+	LL_PREPEND(j->tries, t);
 }
 
 static bool join_is_asking(struct join *j)

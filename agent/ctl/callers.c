@@ -2,13 +2,13 @@
 #include "ctl/callers.h"
 
 #include <stdlib.h>
+#include <utlist.h>
 
 static struct caller *callers_find(const struct callers *callers, uid_t uid)
 {
-	struct caller *c = callers->first;
+	struct caller *c;
 
-	while (c && c->uid != uid)
-		c = c->next;
+	LL_SEARCH_SCALAR(callers->first, c, uid, uid);
 	return c;
 }
 
@@ -21,8 +21,7 @@ struct caller *callers_enter(struct callers *callers, uid_t uid)
 		if (!c)
 			return NULL;
 		c->uid = uid;
-		c->next = callers->first;
-		callers->first = c;
+		LL_PREPEND(callers->first, c);
 	}
 	c->conns++;
 	callers->conns++;
@@ -32,21 +31,17 @@ struct caller *callers_enter(struct callers *callers, uid_t uid)
 
 void callers_leave(struct callers *callers, struct caller *caller)
 {
-	struct caller **at = &callers->first;
-
 	callers->conns--;
 	callers->others -= !!caller->uid;
 	if (--caller->conns)
 		return;
-	while (*at != caller)
-		at = &(*at)->next;
-	*at = caller->next;
+	LL_DELETE(callers->first, caller);
 	free(caller);
 }
 
 /*
- * When there is no room, the user with the most gives to one with at least two fewer: so all get a
- * share.
+ * When full, the user with the most connections yields one to a user with at least two fewer, so
+ * that all get a share.
  */
 enum callers_answer callers_admit(const struct callers *callers, uid_t uid, struct caller **rich)
 {

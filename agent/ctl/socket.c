@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <event2/buffer.h>
@@ -40,7 +41,7 @@
 
 struct ctl_conn {
 	struct agent *agent;
-	struct ctl_conn *next, **prev;
+	LIST_ENTRY(ctl_conn) entry;
 	int fd;
 	struct event *reading, *writing;
 	struct ucred who;
@@ -64,7 +65,7 @@ struct ctl_conn {
 };
 
 struct ctl {
-	struct ctl_conn *conns; /* the latest first */
+	LIST_HEAD(, ctl_conn) conns; /* the latest first */
 	struct callers callers;
 	ctl_request_fn request;
 };
@@ -82,9 +83,7 @@ static void ctl_free(struct ctl_conn *c)
 {
 	if (c->held)
 		c->held_gone(c->held);
-	if (c->next)
-		c->next->prev = c->prev;
-	*c->prev = c->next;
+	LIST_REMOVE(c, entry);
 	c->caller->waiting -= evbuffer_get_length(c->out);
 	callers_leave(&c->agent->ctl->callers, c->caller);
 	ctl_drop_payload(c);
@@ -215,10 +214,10 @@ void ctl_tell(struct ctl_conn *c, json_t *event)
 
 struct ctl_conn *ctl_next_watcher(const struct agent *agent, const struct ctl_conn *after)
 {
-	struct ctl_conn *c = after ? after->next : agent->ctl->conns;
+	struct ctl_conn *c = after ? LIST_NEXT(after, entry) : LIST_FIRST(&agent->ctl->conns);
 
 	while (c && !c->watching)
-		c = c->next;
+		c = LIST_NEXT(c, entry);
 	return c;
 }
 
@@ -265,7 +264,7 @@ static bool ctl_has_room(const struct ctl_conn *for_whom)
 	size_t same, all = away_waiting(for_whom->agent, for_whom->who.uid, &same), n;
 	const struct ctl_conn *c;
 
-	for (c = for_whom->agent->ctl->conns; c; c = c->next) {
+	LIST_FOREACH(c, &for_whom->agent->ctl->conns, entry) {
 		n = c->named ? c->named_length : 0;
 		if (c->payload && (c->type == FRAME_JOB || c->type == FRAME_NAMED))
 			n += c->length;
@@ -450,7 +449,7 @@ static struct ctl_conn *ctl_oldest(const struct ctl *ctl, const struct caller *c
 {
 	struct ctl_conn *c, *oldest = NULL;
 
-	for (c = ctl->conns; c; c = c->next)
+	LIST_FOREACH(c, &ctl->conns, entry)
 		if (c->caller == caller && !c->busy)
 			oldest = c;
 	return oldest;
@@ -492,12 +491,8 @@ static void ctl_on_caller(struct agent *agent, int fd, const struct ucred *who, 
 		close(fd);
 		return;
 	}
-	c->next = ctl->conns;
-	c->prev = &ctl->conns;
-	if (c->next)
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): one that was freed took itself out of the list */
-		c->next->prev = &c->next;
-	ctl->conns = c;
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): one that was freed took itself out of the list */
+	LIST_INSERT_HEAD(&ctl->conns, c, entry);
 	c->came_at = clock_ms();
 	c->came = clock_ticks();
 	clock_arm(c->reading, CTL_FIRST_S * 1000);
@@ -533,9 +528,9 @@ void ctl_exit(struct agent *agent)
 	listener_exit(agent);
 	if (!ctl)
 		return;
-	while (ctl->conns)
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list, through prev */
-		ctl_free(ctl->conns);
+	while (!LIST_EMPTY(&ctl->conns))
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
+		ctl_free(LIST_FIRST(&ctl->conns));
 	free(ctl);
 	agent->ctl = NULL;
 }

@@ -15,6 +15,7 @@
 #include <linux/ehsched.h>
 #include <jansson.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -382,11 +383,7 @@ static const struct route_ops guest_route_ops = {
 static void guest_free(struct guest *g)
 {
 	struct agent *agent = g->agent;
-	struct guest **at;
-
-	for (at = &agent->guests->list; *at != g; at = &(*at)->next)
-		;
-	*at = g->next;
+	LL_DELETE(agent->guests->list, g);
 	if (g->grouped)
 		cgroup_guest_kill(agent, g->place->id);
 	route_close(&g->route);
@@ -481,8 +478,7 @@ struct guest *guest_new(struct peer *from)
 		free(g);
 		return NULL;
 	}
-	g->next = agent->guests->list;
-	agent->guests->list = g;
+	LL_PREPEND(agent->guests->list, g);
 	return g;
 }
 

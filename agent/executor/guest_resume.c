@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -143,11 +144,7 @@ static const struct route_ops resume_ops = {
 
 static void resume_free(struct resume *r)
 {
-	struct resume **at;
-
-	for (at = &r->agent->guests->resumes; *at != r; at = &(*at)->next)
-		;
-	*at = r->next;
+	LL_DELETE(r->agent->guests->resumes, r);
 	route_close(&r->route);
 	event_free(r->timer);
 	event_free(r->later);
@@ -203,8 +200,7 @@ int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
 	}
 	clock_arm(r->timer, H2_FIRST_MS);
 	route_use(&r->route, s);
-	r->next = agent->guests->resumes;
-	agent->guests->resumes = r;
+	LL_PREPEND(agent->guests->resumes, r);
 	*ops = &route_stream_ops;
 	*ctx = &r->route;
 	return 0;

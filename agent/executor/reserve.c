@@ -13,6 +13,7 @@
 #include <linux/ehsched.h>
 #include <jansson.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -73,13 +74,9 @@ static void reserve_free(struct reservation *r)
 
 void reserve_end(struct reservation *r)
 {
-	struct reservation **at;
-
 	if (!r)
 		return;
-	for (at = &reserve_all(r->from)->list; *at != r; at = &(*at)->next)
-		;
-	*at = r->next;
+	LL_DELETE(reserve_all(r->from)->list, r);
 	r->from->places--;
 	reserve_free(r);
 }
@@ -90,8 +87,7 @@ static void reserve_enter(struct reservation *r)
 
 	memory_claim(from->agent, &r->claim);
 	from->places++;
-	r->next = from->agent->reservations->list;
-	from->agent->reservations->list = r;
+	LL_PREPEND(from->agent->reservations->list, r);
 }
 
 /*

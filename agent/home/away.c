@@ -13,6 +13,7 @@
 #include <linux/ehsched.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -418,11 +419,7 @@ static void away_on_timer(evutil_socket_t fd, short what, void *arg)
 static void away_free(struct away *a)
 {
 	struct aways *all = a->agent->aways;
-	struct away **at;
-
-	for (at = &all->list; *at != a; at = &(*at)->next)
-		;
-	*at = a->next;
+	LL_DELETE(all->list, a);
 	stops_over(a);
 	if (!--all->count)
 		stops_watch(a->agent, false);
@@ -484,8 +481,7 @@ struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid)
 	if (route_open(&a->route, agent, socket, &away_route_ops, a))
 		goto free_away;
 	all->count++;
-	a->next = all->list;
-	all->list = a;
+	LL_PREPEND(all->list, a);
 	return a;
 
 free_away:

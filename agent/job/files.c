@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <xxhash.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -244,20 +245,16 @@ enum files_result files_compare_seen(struct agent *agent, const struct seen *sai
 static void files_forget(struct files_question *q)
 {
 	struct files *f = q->agent->files;
-	struct files_question **at, *other;
-	struct files_digest *d = q->digest, **from;
+	struct files_question *other;
+	struct files_digest *d = q->digest;
 
-	for (at = &f->questions; *at != q; at = &(*at)->next)
-		;
-	*at = q->next;
+	LL_DELETE(f->questions, q);
 	if (q->look)
 		look_end(q->look);
 	for (other = f->questions; d && other && other->digest != d; other = other->next)
 		;
 	if (d && !other) {
-		for (from = &f->digests; *from != d; from = &(*from)->next)
-			;
-		*from = d->next;
+		LL_DELETE(f->digests, d);
 		look_end(d->look);
 		free(d);
 	}
@@ -330,7 +327,7 @@ static struct files_question *files_waiting(struct files *f, const struct files_
 
 static void files_on_digest(void *ctx, const struct look_answer *a, const char *trouble)
 {
-	struct files_digest *d = ctx, **at;
+	struct files_digest *d = ctx;
 	struct files *f = d->agent->files;
 	struct files_question *q;
 	char digest[FILES_HEX] = "";
@@ -342,9 +339,7 @@ static void files_on_digest(void *ctx, const struct look_answer *a, const char *
 			 a->digest[1]);
 		files_keep(f, &d->key, FILES_ANYBODY, digest);
 	}
-	for (at = &f->digests; *at != d; at = &(*at)->next)
-		;
-	*at = d->next;
+	LL_DELETE(f->digests, d);
 	look_end(d->look);
 	while ((q = files_waiting(f, d))) {
 		q->digest = NULL;
@@ -388,8 +383,7 @@ static void files_want_digest(struct files_question *q)
 	d->agent = q->agent;
 	d->key = q->key;
 	d->look = q->look;
-	d->next = f->digests;
-	f->digests = d;
+	LL_PREPEND(f->digests, d);
 	q->look = NULL;
 	q->digest = d;
 	look_digest(d->look, files_on_digest, d);
@@ -461,8 +455,7 @@ static struct files_question *files_ask(struct agent *agent, const struct look_q
 		free(q);
 		return NULL;
 	}
-	q->next = f->questions;
-	f->questions = q;
+	LL_PREPEND(f->questions, q);
 	return q;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -92,11 +93,7 @@ static void looker_let_go(struct looker *k)
 
 static void looker_free(struct looker *k)
 {
-	struct looker **at;
-
-	for (at = &k->agent->looks->lookers; *at != k; at = &(*at)->next)
-		;
-	*at = k->next;
+	LL_DELETE(k->agent->looks->lookers, k);
 	if (k->readable)
 		event_free(k->readable);
 	if (k->timer)
@@ -213,8 +210,7 @@ static struct looker *looker_new(struct agent *agent)
 		return NULL;
 	k->agent = agent;
 	k->socket = k->news = -1;
-	k->next = agent->looks->lookers;
-	agent->looks->lookers = k;
+	LL_PREPEND(agent->looks->lookers, k);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		goto free_looker;
 	k->socket = pair[0];
@@ -392,7 +388,7 @@ static const char *looks_full(const struct looks *all, uid_t uid)
 struct look *look_start(struct agent *agent, const struct look_question *q, look_fn done, void *ctx,
 			const char **trouble)
 {
-	struct look *l, **at;
+	struct look *l;
 
 	*trouble = looks_full(agent->looks, q->uid);
 	if (!q->pid && looks_is_silent(agent->looks, q->uid))
@@ -416,9 +412,7 @@ struct look *look_start(struct agent *agent, const struct look_question *q, look
 	strcpy(l->ask.path, q->path);
 	if (!q->pid)
 		strcpy(l->ask.folder, q->folder);
-	for (at = &agent->looks->list; *at; at = &(*at)->next)
-		;
-	*at = l;
+	LL_APPEND(agent->looks->list, l);
 	/* Others that wait are of users who have theirs, or wait for a process, as this one will. */
 	look_give(l);
 	return l;
@@ -434,11 +428,7 @@ void look_digest(struct look *l, look_fn done, void *ctx)
 
 void look_end(struct look *l)
 {
-	struct look **at;
-
-	for (at = &l->agent->looks->list; *at != l; at = &(*at)->next)
-		;
-	*at = l->next;
+	LL_DELETE(l->agent->looks->list, l);
 	if (l->by) {
 		l->by->of = NULL;
 		/* To find a program takes a moment; to read a large one may take a minute. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <jansson.h>
 #include <event2/event.h>
 
@@ -16,7 +17,7 @@
 
 struct client_call {
 	struct agent *agent;
-	struct client_call *next, **prev; /* among the open ones of its agent */
+	LIST_ENTRY(client_call) open; /* le_prev NULL: it has not begun */
 	const char *to; /* the other host; the caller's */
 	struct h2_stream *stream;
 	struct event *timer;
@@ -32,17 +33,14 @@ struct client_call {
 static struct log_limit client_log;
 
 struct client {
-	struct client_call *calls; /* open ones */
+	LIST_HEAD(, client_call) calls; /* open ones */
 	bool over; /* the agent is ending */
 };
 
 static void client_free(struct client_call *r)
 {
-	if (r->prev) {
-		if (r->next)
-			r->next->prev = r->prev;
-		*r->prev = r->next;
-	}
+	if (r->open.le_prev)
+		LIST_REMOVE(r, open);
 	if (r->timer)
 		event_free(r->timer);
 	free(r->body);
@@ -170,11 +168,7 @@ void client_call_begin(struct client_call *r, struct h2_stream *s, unsigned int 
 	r->stream = s;
 	/* one without a stream has failed: its `done` is called from the event loop, as the others */
 	clock_arm(r->timer, s ? timeout_ms : 0);
-	r->next = client->calls;
-	r->prev = &client->calls;
-	if (r->next)
-		r->next->prev = &r->next;
-	client->calls = r;
+	LIST_INSERT_HEAD(&client->calls, r, open);
 }
 
 int client_init(struct agent *agent)
@@ -192,8 +186,9 @@ static struct client_call *client_next_to_tell(struct client *client)
 {
 	struct client_call *r;
 
-	for (r = client->calls; r && r->done == client_ignore; r = r->next)
-		;
+	LIST_FOREACH(r, &client->calls, open)
+		if (r->done != client_ignore)
+			break;
 	return r;
 }
 
@@ -218,9 +213,9 @@ void client_exit(struct agent *agent)
 {
 	if (!agent->client)
 		return;
-	while (agent->client->calls)
+	while (!LIST_EMPTY(&agent->client->calls))
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
-		client_free(agent->client->calls);
+		client_free(LIST_FIRST(&agent->client->calls));
 	free(agent->client);
 	agent->client = NULL;
 }

@@ -76,12 +76,12 @@ static void h2_conn_bye(struct h2_conn *conn)
 
 void h2_conn_free(struct h2_conn *conn)
 {
+	struct h2_stream *s;
+
 	h2_conn_bye(conn);
 	conn->dead = true;
-	while (conn->streams)
-		h2_stream_end(conn->streams, false);
-	while (conn->waiting)
-		h2_stream_end(conn->waiting, false);
+	while ((s = TAILQ_FIRST(&conn->streams)) || (s = TAILQ_FIRST(&conn->waiting)))
+		h2_stream_end(s, false);
 	nghttp2_session_del(conn->session);
 	quota_put(conn->quota);
 	recheck_remove(&conn->recheck);
@@ -548,6 +548,8 @@ static struct h2_conn *h2_conn_new(struct agent *agent, evutil_socket_t fd, bool
 	if (!conn)
 		goto close_fd;
 	conn->server = server;
+	TAILQ_INIT(&conn->streams);
+	TAILQ_INIT(&conn->waiting);
 	conn->verdict.agent = agent;
 	conn->ops = ops;
 	conn->ctx = ctx;

@@ -6,6 +6,7 @@
 #ifndef AGENT_NET_H2_INSIDE_H
 #define AGENT_NET_H2_INSIDE_H
 
+#include <sys/queue.h>
 #include <event2/event.h>
 #include <nghttp2/nghttp2.h>
 #include "net/h2_end.h"
@@ -16,8 +17,11 @@ struct h2_conn_ops;
 struct h2_stream_ops;
 struct quota_host;
 
+TAILQ_HEAD(h2_streams, h2_stream);
+
 struct h2_stream {
-	struct h2_stream *next, **prev;
+	TAILQ_ENTRY(h2_stream) entry;
+	struct h2_streams *in;
 	struct h2_conn *conn;
 	const struct h2_stream_ops *ops; /* NULL: it has no owner */
 	void *ctx;
@@ -36,8 +40,8 @@ struct h2_conn {
 	nghttp2_session *session;
 	struct evbuffer *framed; /* not yet written; empty between runs of `later` */
 	struct event *later; /* sends or ends; many h2_later() are one run */
-	struct h2_stream *streams;
-	struct h2_stream *waiting; /* for h2_stream_send_later(), in order of arrival */
+	struct h2_streams streams;
+	struct h2_streams waiting; /* for h2_stream_send_later(), in order of arrival */
 	const struct h2_conn_ops *ops;
 	void *ctx;
 	struct tls_verdict verdict;

@@ -11,30 +11,15 @@
 #include "net/h2_inside.h"
 #include "net/quota.h"
 
-static void h2_stream_link(struct h2_stream *s, struct h2_stream **at)
-{
-	s->next = *at;
-	s->prev = at;
-	if (s->next)
-		s->next->prev = &s->next;
-	*at = s;
-}
-
-static void h2_stream_unlink(struct h2_stream *s)
-{
-	if (s->next)
-		s->next->prev = s->prev;
-	*s->prev = s->next;
-}
-
-static struct h2_stream *h2_stream_new(struct h2_conn *conn, struct h2_stream **at)
+static struct h2_stream *h2_stream_new(struct h2_conn *conn, struct h2_streams *in)
 {
 	struct h2_stream *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->conn = conn;
-	h2_stream_link(s, at);
+	s->in = in;
+	TAILQ_INSERT_TAIL(in, s, entry);
 	return s;
 }
 
@@ -45,7 +30,7 @@ struct h2_stream *h2_stream_add(struct h2_conn *conn)
 
 static void h2_stream_drop(struct h2_stream *s)
 {
-	h2_stream_unlink(s);
+	TAILQ_REMOVE(s->in, s, entry);
 	quota_give(s->conn->quota, s->unconsumed + s->kept);
 	if (s->counted)
 		quota_stream_over(s->conn->quota);
@@ -107,11 +92,11 @@ static int h2_stream_submit(struct h2_stream *s)
 	return 0;
 }
 
-static struct h2_stream *h2_stream_begin(struct h2_conn *conn, struct h2_stream **at,
+static struct h2_stream *h2_stream_begin(struct h2_conn *conn, struct h2_streams *in,
 					 const char *method, const char *path,
 					 const struct h2_stream_ops *ops, void *ctx)
 {
-	struct h2_stream *s = h2_stream_new(conn, at);
+	struct h2_stream *s = h2_stream_new(conn, in);
 
 	if (!s) {
 		errno = ENOMEM;
@@ -145,25 +130,26 @@ struct h2_stream *h2_stream_open(struct h2_conn *conn, const char *method, const
 struct h2_stream *h2_stream_open_later(struct h2_conn *conn, const char *method, const char *path,
 				       const struct h2_stream_ops *ops, void *ctx)
 {
-	struct h2_stream **last = &conn->waiting;
+	const struct h2_stream *s;
 	unsigned int n = 0;
 
-	for (; *last; last = &(*last)->next)
+	TAILQ_FOREACH(s, &conn->waiting, entry)
 		n++;
 	if (conn->dead || n >= H2_WAITING) {
 		errno = conn->dead ? ENOTCONN : EAGAIN;
 		return NULL;
 	}
-	return h2_stream_begin(conn, last, method, path, ops, ctx);
+	return h2_stream_begin(conn, &conn->waiting, method, path, ops, ctx);
 }
 
 void h2_stream_send_later(struct h2_conn *conn)
 {
 	struct h2_stream *s;
 
-	while (!conn->dead && (s = conn->waiting)) {
-		h2_stream_unlink(s);
-		h2_stream_link(s, &conn->streams);
+	while (!conn->dead && (s = TAILQ_FIRST(&conn->waiting))) {
+		TAILQ_REMOVE(s->in, s, entry);
+		s->in = &conn->streams;
+		TAILQ_INSERT_TAIL(s->in, s, entry);
 		if (h2_stream_submit(s))
 			h2_stream_end(s, false);
 	}
@@ -171,7 +157,7 @@ void h2_stream_send_later(struct h2_conn *conn)
 
 bool h2_stream_any(const struct h2_conn *conn)
 {
-	return conn->streams || conn->waiting;
+	return !TAILQ_EMPTY(&conn->streams) || !TAILQ_EMPTY(&conn->waiting);
 }
 
 void h2_stream_accept(struct h2_stream *s, const struct h2_stream_ops *ops, void *ctx)

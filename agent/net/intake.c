@@ -8,11 +8,12 @@
 
 static void intake_schedule(struct intake *intake)
 {
+	const struct intake_body *first = TAILQ_FIRST(&intake->bodies);
 	uint64_t now = clock_ms();
 
-	if (!intake->first || evtimer_pending(intake->timer, NULL))
+	if (!first || evtimer_pending(intake->timer, NULL))
 		return;
-	clock_arm(intake->timer, intake->first->until > now ? intake->first->until - now : 0);
+	clock_arm(intake->timer, first->until > now ? first->until - now : 0);
 }
 
 static void intake_on_timer(evutil_socket_t fd, short what, void *arg)
@@ -20,7 +21,7 @@ static void intake_on_timer(evutil_socket_t fd, short what, void *arg)
 	struct intake *intake = arg;
 	struct intake_body *body;
 
-	while ((body = intake->first) && body->until <= clock_ms()) {
+	while ((body = TAILQ_FIRST(&intake->bodies)) && body->until <= clock_ms()) {
 		quota_refuse(body->host, QUOTA_LATE);
 		intake_end(body);
 		body->late(body->ctx);
@@ -31,7 +32,7 @@ static void intake_on_timer(evutil_socket_t fd, short what, void *arg)
 int intake_init(struct intake *intake, struct event_base *base)
 {
 	intake->timer = evtimer_new(base, intake_on_timer, intake);
-	intake->last = &intake->first;
+	TAILQ_INIT(&intake->bodies);
 	return intake->timer ? 0 : -ENOMEM;
 }
 
@@ -48,10 +49,7 @@ const char *intake_begin(struct intake *intake, struct quota_host *host, struct 
 	host->requests++;
 	body->host = host;
 	body->until = clock_ms() + INTAKE_MS;
-	body->next = NULL;
-	body->prev = intake->last;
-	*intake->last = body;
-	intake->last = &body->next;
+	TAILQ_INSERT_TAIL(&intake->bodies, body, entry);
 	body->intake = intake;
 	intake_schedule(intake);
 	return NULL;
@@ -68,14 +66,10 @@ const char *intake_add(struct intake_body *body, size_t bytes)
 
 void intake_read(struct intake_body *body)
 {
-	if (!body->prev)
+	if (!body->entry.tqe_prev)
 		return;
-	if (body->next)
-		body->next->prev = body->prev;
-	else
-		body->intake->last = body->prev;
-	*body->prev = body->next;
-	body->prev = NULL;
+	TAILQ_REMOVE(&body->intake->bodies, body, entry);
+	body->entry.tqe_prev = NULL;
 	body->host->bytes -= body->bytes;
 	body->bytes = 0;
 }

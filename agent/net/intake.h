@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #define INTAKE_REQUESTS 512 /**< as many as a connection has streams */
 #define INTAKE_BYTES (4u << 20)
@@ -20,7 +21,7 @@ struct quota_host;
 
 /** Part of a request. Zeroed: it is none. */
 struct intake_body {
-	struct intake_body *next, **prev; /* prev NULL: it is not being read */
+	TAILQ_ENTRY(intake_body) entry; /* tqe_prev NULL: it is not being read */
 	struct intake *intake;
 	struct quota_host *host; /* NULL: it is over */
 	size_t bytes;
@@ -30,7 +31,7 @@ struct intake_body {
 };
 
 struct intake {
-	struct intake_body *first, **last; /* being read, the oldest first */
+	TAILQ_HEAD(, intake_body) bodies; /* being read, the oldest first */
 	struct event *timer;
 };
 

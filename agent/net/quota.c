@@ -53,7 +53,7 @@ struct quota_host *quota_get(struct quota *quota, const char *name)
 {
 	struct quota_host *host;
 
-	for (host = quota->hosts; host; host = host->next)
+	LIST_FOREACH(host, &quota->hosts, entry)
 		if (!strcmp(host->name, name))
 			break;
 	if (!host) {
@@ -63,11 +63,7 @@ struct quota_host *quota_get(struct quota *quota, const char *name)
 		strcpy(host->name, name);
 		host->agent = quota->agent;
 		host->quota = quota;
-		host->next = quota->hosts;
-		host->prev = &quota->hosts;
-		if (host->next)
-			host->next->prev = &host->next;
-		quota->hosts = host;
+		LIST_INSERT_HEAD(&quota->hosts, host, entry);
 	} else if (!host->users) {
 		quota->kept--;
 	}
@@ -84,15 +80,12 @@ void quota_put(struct quota_host *host)
 {
 	if (!host || --host->users)
 		return;
-	if (host->prev && host->refused_at && host->quota->kept < QUOTA_KEPT) {
+	if (host->entry.le_prev && host->refused_at && host->quota->kept < QUOTA_KEPT) {
 		host->quota->kept++;
 		return;
 	}
-	if (host->prev) {
-		if (host->next)
-			host->next->prev = host->prev;
-		*host->prev = host->next;
-	}
+	if (host->entry.le_prev)
+		LIST_REMOVE(host, entry);
 	free(host);
 }
 
@@ -100,9 +93,9 @@ void quota_exit(struct quota *quota)
 {
 	struct quota_host *host;
 
-	while ((host = quota->hosts)) {
-		quota->hosts = host->next;
-		host->prev = NULL;
+	while ((host = LIST_FIRST(&quota->hosts))) {
+		LIST_REMOVE(host, entry);
+		host->entry.le_prev = NULL;
 		if (!host->users)
 			free(host);
 	}
@@ -165,9 +158,10 @@ static json_t *quota_host_json(const struct quota_host *host)
 json_t *quota_json(const struct quota *quota)
 {
 	const struct config *c = quota->agent->config;
+	const struct quota_host *h;
 	json_t *peers = json_array();
 
-	for (const struct quota_host *h = quota->hosts; h; h = h->next)
+	LIST_FOREACH(h, &quota->hosts, entry)
 		if (h->refused_at || h->streams || h->held || h->requests || h->bytes)
 			json_array_append_new(peers, quota_host_json(h));
 	return json_pack("{s:i,s:I,s:o}", "streams", (int)c->peer_streams, "memory",

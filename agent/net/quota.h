@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 struct agent;
 struct quota;
@@ -28,9 +29,9 @@ enum quota_what {
 };
 
 struct quota_host {
-	struct quota_host *next, **prev; /* prev NULL: the server has ended */
+	LIST_ENTRY(quota_host) entry; /* le_prev NULL: the server has ended */
 	const struct agent *agent;
-	struct quota *quota; /* while prev is not NULL */
+	struct quota *quota; /* until then */
 	unsigned int users, streams;
 	size_t held; /* bytes, of `peer-memory` */
 	unsigned int requests; /* of intake.h */
@@ -42,7 +43,7 @@ struct quota_host {
 
 struct quota {
 	const struct agent *agent;
-	struct quota_host *hosts;
+	LIST_HEAD(, quota_host) hosts;
 	unsigned int kept; /* of these, without a user */
 };
 

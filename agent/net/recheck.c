@@ -12,7 +12,7 @@
 #include "net/tls.h"
 
 struct recheck {
-	struct recheck_one *first;
+	LIST_HEAD(, recheck_one) all;
 	struct event *timer;
 };
 
@@ -30,8 +30,9 @@ static void recheck_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
 	int64_t now = clock_wall_ms() / 1000;
+	struct recheck_one *one;
 
-	for (struct recheck_one *one = agent->recheck->first; one; one = one->next)
+	LIST_FOREACH(one, &agent->recheck->all, entry)
 		if (now > one->until)
 			recheck_refuse(one, "its certificate has expired");
 }
@@ -55,8 +56,8 @@ void recheck_exit(struct agent *agent)
 	if (!r)
 		return;
 	/* Those that the event loop has not freed yet. */
-	while (r->first)
-		recheck_remove(r->first);
+	while (!LIST_EMPTY(&r->all))
+		recheck_remove(LIST_FIRST(&r->all));
 	if (r->timer)
 		event_free(r->timer);
 	free(r);
@@ -70,29 +71,25 @@ void recheck_add(struct agent *agent, struct recheck_one *one)
 	if (!r)
 		return;
 	one->until = tls_peer_until(one->ssl);
-	one->next = r->first;
-	one->prev = &r->first;
-	if (one->next)
-		one->next->prev = &one->next;
-	r->first = one;
+	LIST_INSERT_HEAD(&r->all, one, entry);
 }
 
 void recheck_remove(struct recheck_one *one)
 {
-	if (!one->prev)
+	if (!one->entry.le_prev)
 		return;
-	if (one->next)
-		one->next->prev = one->prev;
-	*one->prev = one->next;
-	one->prev = NULL;
+	LIST_REMOVE(one, entry);
+	one->entry.le_prev = NULL;
 }
 
 void recheck_all(struct agent *agent)
 {
+	struct recheck_one *one;
 	const char *why;
 
-	for (struct recheck_one *one = agent->recheck ? agent->recheck->first : NULL; one;
-	     one = one->next) {
+	if (!agent->recheck)
+		return;
+	LIST_FOREACH(one, &agent->recheck->all, entry) {
 		why = tls_peer_refusal(agent, one->ssl);
 		if (why)
 			recheck_refuse(one, why);

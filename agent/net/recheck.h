@@ -10,6 +10,7 @@
 
 #include <openssl/ssl.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 struct agent;
 
@@ -20,7 +21,7 @@ struct recheck_one {
 	void (*refuse)(void *ctx, const char *why); /**< ends it; may not call recheck_remove() */
 	void *ctx;
 	/* private to recheck.c */
-	struct recheck_one *next, **prev;
+	LIST_ENTRY(recheck_one) entry; /* le_prev NULL: it was not added */
 	int64_t until; /* s since 1970 */
 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/random.h>
 #include <time.h>
 #include <event2/listener.h>
@@ -36,7 +37,7 @@
 
 struct server_conn {
 	struct agent *agent;
-	struct server_conn *next, **prev;
+	LIST_ENTRY(server_conn) entry;
 	struct h2_conn *h2;
 	struct peer *peer; /* NULL: not identified, or not in the roster; then it is a stranger */
 	struct stranger stranger;
@@ -58,7 +59,7 @@ struct server {
 	struct pause pause;
 	struct event *rest; /* connections were turned away: active when all are accepted */
 	const struct server_route *routes;
-	struct server_conn *conns;
+	LIST_HEAD(, server_conn) conns; /* the latest first */
 	struct strangers strangers;
 	struct sources sources;
 	struct intake intake;
@@ -196,8 +197,7 @@ static void server_drop_oldest(struct server *server, const struct peer *peer)
 	struct server_conn *conn, *oldest = NULL;
 	unsigned int n = 0;
 
-	/* new ones come first in the list */
-	for (conn = server->conns; conn; conn = conn->next) {
+	LIST_FOREACH(conn, &server->conns, entry) {
 		if (conn->peer != peer)
 			continue;
 		n++;
@@ -306,9 +306,7 @@ static void server_unlink(struct server_conn *conn)
 	strangers_remove(&conn->stranger);
 	quota_put(conn->host);
 	server->count--;
-	if (conn->next)
-		conn->next->prev = conn->prev;
-	*conn->prev = conn->next;
+	LIST_REMOVE(conn, entry);
 	free(conn);
 }
 
@@ -411,11 +409,7 @@ static void server_on_accept(struct evconnlistener *listener, evutil_socket_t fd
 		free(conn);
 		return;
 	}
-	conn->next = server->conns;
-	conn->prev = &server->conns;
-	if (conn->next)
-		conn->next->prev = &conn->next;
-	server->conns = conn;
+	LIST_INSERT_HEAD(&server->conns, conn, entry);
 	server->count++;
 }
 
@@ -502,9 +496,10 @@ void server_reload(struct agent *agent)
 	struct server *server = agent->server;
 	struct server_conn *conn;
 
-	if (server)
-		server_set_sources(agent);
-	for (conn = server ? server->conns : NULL; conn; conn = conn->next) {
+	if (!server)
+		return;
+	server_set_sources(agent);
+	LIST_FOREACH(conn, &server->conns, entry) {
 		if (!conn->peer || (conn->peer->known && !strcmp(conn->peer->host, conn->cn)))
 			continue;
 		/* not closed: the answer that lets it leave may still be on its way */
@@ -517,11 +512,14 @@ void server_reload(struct agent *agent)
 
 bool server_hears(const struct agent *agent, const struct peer *peer)
 {
-	const struct server_conn *conn = agent->server ? agent->server->conns : NULL;
+	const struct server_conn *conn;
 
-	while (conn && conn->peer != peer)
-		conn = conn->next;
-	return conn;
+	if (!agent->server)
+		return false;
+	LIST_FOREACH(conn, &agent->server->conns, entry)
+		if (conn->peer == peer)
+			return true;
+	return false;
 }
 
 json_t *server_quotas(const struct agent *agent)
@@ -541,15 +539,14 @@ json_t *server_quotas(const struct agent *agent)
 void server_exit(struct agent *agent)
 {
 	struct server *server = agent->server;
+	struct server_conn *conn;
 
 	if (!server)
 		return;
 	pause_exit(&server->pause);
 	event_free(server->rest);
 	evconnlistener_free(server->listener);
-	while (server->conns) {
-		struct server_conn *conn = server->conns;
-
+	while ((conn = LIST_FIRST(&server->conns))) {
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list */
 		h2_conn_free(conn->h2);
 		server_unlink(conn);

@@ -9,13 +9,12 @@
 /* The oldest of the source that has the most; of several such, of the one that came first. */
 static struct stranger *strangers_victim(const struct strangers *strangers)
 {
-	struct stranger *victim = NULL;
-	unsigned int most = 0;
+	struct stranger *s, *t, *victim = NULL;
+	unsigned int most = 0, same;
 
-	for (struct stranger *s = strangers->first; s; s = s->next) {
-		unsigned int same = 0;
-
-		for (const struct stranger *t = strangers->first; t; t = t->next)
+	LIST_FOREACH(s, &strangers->all, entry) {
+		same = 0;
+		LIST_FOREACH(t, &strangers->all, entry)
 			same += address_source(s->from) == address_source(t->from);
 		if (same < most)
 			continue;
@@ -27,14 +26,12 @@ static struct stranger *strangers_victim(const struct strangers *strangers)
 
 void strangers_remove(struct stranger *stranger)
 {
-	if (!stranger->prev)
+	if (!stranger->entry.le_prev)
 		return;
 	event_free(stranger->deadline);
 	stranger->deadline = NULL;
-	if (stranger->next)
-		stranger->next->prev = stranger->prev;
-	*stranger->prev = stranger->next;
-	stranger->prev = NULL;
+	LIST_REMOVE(stranger, entry);
+	stranger->entry.le_prev = NULL;
 	stranger->in->count--;
 }
 
@@ -46,7 +43,7 @@ static void strangers_drop(struct stranger *s, const char *why)
 
 static void strangers_on_deadline(evutil_socket_t fd, short what, void *arg)
 {
-	strangers_drop(arg, "no member for too long");
+	strangers_drop(arg, "handshake or admission timed out");
 }
 
 int strangers_add(struct strangers *strangers, struct stranger *stranger, struct event_base *base,
@@ -59,12 +56,8 @@ int strangers_add(struct strangers *strangers, struct stranger *stranger, struct
 		strangers_drop(strangers_victim(strangers),
 			       "others came, and its host has the most");
 	clock_arm(stranger->deadline, ms);
-	stranger->next = strangers->first;
-	stranger->prev = &strangers->first;
 	stranger->in = strangers;
-	if (stranger->next)
-		stranger->next->prev = &stranger->next;
-	strangers->first = stranger;
+	LIST_INSERT_HEAD(&strangers->all, stranger, entry);
 	strangers->count++;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #define AGENT_NET_STRANGERS_H
 
 #include <event2/event.h>
+#include <sys/queue.h>
 
 struct address;
 
@@ -17,7 +18,7 @@ struct strangers;
 
 /** Part of a connection. Zeroed: it is none. */
 struct stranger {
-	struct stranger *next, **prev;
+	LIST_ENTRY(stranger) entry; /* le_prev NULL: it is none */
 	struct strangers *in;
 	const struct address *from;
 	struct event *deadline;
@@ -26,7 +27,7 @@ struct stranger {
 };
 
 struct strangers {
-	struct stranger *first; /**< the latest */
+	LIST_HEAD(, stranger) all; /**< the latest first */
 	unsigned int count;
 };
 

@@ -51,7 +51,7 @@ thread.start()
 ok("a handshake that never ends is ended", until(lambda: gone(slow)))
 over.set()
 thread.join()
-ok("the log says why", c.logged(0, r"refused 10\.77\.0\.3:\d+ \(CN unknown\): no member for too long"), c.log(0)[-2000:])
+ok("the log says why", c.logged(0, r"refused 10\.77\.0\.3:\d+ \(CN unknown\): handshake or admission timed out"), c.log(0)[-2000:])
 
 # Knocking without a pause.
 over.clear()
