@@ -18,7 +18,7 @@ struct sock;
  * struct ehs_agent - the socket that answers the placement requests of a node
  * @refs: one of the node while registered, one of each exec that asks
  * @rcu: frees it
- * @sock: the socket, which is what has the rights of the agent: whoever holds it.
+ * @sock: the socket, which has the rights of the agent, whatever process holds it.
  *	No reference; see ehs_agent_is_socket()
  * @port: its netlink port in the node's namespace
  * @view: what the process that registered saw and was then: tasks that see the

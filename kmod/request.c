@@ -2,7 +2,7 @@
 /*
  * Requests: execs that wait for the agent's verdict. A request is decided once:
  * by the verdict, the time limit, a fatal signal, the end of the agent, or
- * because the module is to be removed. Whoever removes it from the node's table,
+ * because the module is to be removed. The one that removes it from the node's table,
  * under the node's lock, has decided.
  *
  * All requests in the table are the present agent's: its end releases them under

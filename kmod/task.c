@@ -11,7 +11,7 @@
  * - the group leaves the node's cgroups, unless it is a stub or in an exec,
  * - the namespace of the node ends.
  *
- * Whoever finds a record and goes on to use it takes a reference: an exec keeps
+ * A caller that finds a record and goes on to use it takes a reference: an exec keeps
  * one while it waits for a verdict. A removed record has @gone set; it is not
  * counted any more, and what is written to it has no effect.
  */

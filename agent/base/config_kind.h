@@ -13,7 +13,7 @@
 
 struct config_kind;
 
-/** Who enforces a rule of the site. */
+/** The process that enforces a rule of the site. */
 enum config_rule { CONFIG_NO_RULE, CONFIG_BY_EHLAUNCH, CONFIG_BY_MODULE, CONFIG_BY_EHAGENT };
 
 struct config_option {

@@ -27,7 +27,7 @@ struct launcher_request {
 int launcher_init(struct agent *agent);
 /** The configuration has changed, and was `old`: ehlaunch enforces what the new one says. */
 void launcher_reload(struct agent *agent, const struct config *old);
-/** Whose rules ehlaunch enforces: those of this agent's configuration, others; or it does not say. */
+/** The rules that ehlaunch enforces: those of this agent's configuration, or others; or it does not say. */
 enum launcher_rules { LAUNCHER_SAME, LAUNCHER_OTHERS, LAUNCHER_UNKNOWN };
 enum launcher_rules launcher_rules(const struct agent *agent);
 /** Which ehlaunch it is; 0: it has ended. What it has made is unknown to another one. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file pause.h
- * The rest of a listener that cannot accept, because descriptors or memory are short: whoever waits
- * would wake the loop again and again. It is said once, until a connection is accepted again. Also that
- * of one that could, and is flooded.
+ * Lets a listener rest that cannot accept, because descriptors or memory are short: connections that
+ * wait would wake the loop again and again. This is logged once, until a connection is accepted again.
+ * Also lets one rest that could accept, and is flooded.
  */
 #ifndef AGENT_BASE_PAUSE_H
 #define AGENT_BASE_PAUSE_H

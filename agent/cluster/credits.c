@@ -139,7 +139,7 @@ static int credits_receive(struct agent *agent, struct peer *from, const json_t 
 static void credits_send(struct agent *agent, const struct credits_update *u,
 			 struct credits_incoming *in);
 
-/* Who is asked next knows no credits, or is not there: home is not to wait for it. */
+/* The next node to ask knows no credits, or is not there: home is not to wait for it. */
 static void credits_none(struct agent *agent, uint32_t home, uint64_t id,
 			 struct credits_incoming *in)
 {
@@ -403,7 +403,7 @@ void credits_want(struct agent *agent, unsigned int time_ms, unsigned int hold_m
 {
 	struct credits_want *w = agent->credits ? calloc(1, sizeof(*w)) : NULL;
 
-	/* Whoever knows the id may answer. */
+	/* Anybody who knows the id may answer. */
 	if (w && getrandom(&w->id, sizeof(w->id), GRND_NONBLOCK) == sizeof(w->id))
 		w->limit = evtimer_new(agent->base, credits_on_limit, w);
 	if (!w || !w->limit || clock_arm(w->limit, time_ms)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file enrol.h
- * This agent's roster, and the exchange of rosters between members. Who becomes a member is decided
+ * This agent's roster, and the exchange of rosters between members. Admission and removal of members are decided
  * in admission.h.
  */
 #ifndef AGENT_CLUSTER_ENROL_H
@@ -40,7 +40,7 @@ uint64_t enrol_version(struct agent *agent);
 /** Exchanges rosters with a peer that has a newer one. */
 void enrol_pull(struct peer *from);
 
-/** The roster itself. Whoever changes it, as the top controller, calls enrol_decided() then. */
+/** The roster itself. A caller that changes it, as the top controller, calls enrol_decided() then. */
 struct roster *enrol_roster(const struct agent *agent);
 void enrol_decided(struct agent *agent);
 /** Codes given by this agent, as the top controller, and not signed yet. NULL: no memory. */

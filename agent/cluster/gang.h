@@ -19,7 +19,7 @@ struct gang;
 
 /** What its owner is told. None of these is called after gang_drop(). */
 struct gang_ops {
-	/** Who offered itself: [{`node`, `utilization`}], which is the owner's; NULL: `why`. */
+	/** The hosts that offered themselves: [{`node`, `utilization`}], which is the owner's; NULL: `why`. */
 	void (*offered)(void *ctx, json_t *hosts_stolen, const char *why);
 	/** After gang_occupy(): all hosts are there; else `why`, and all were released. */
 	void (*occupied)(void *ctx, const char *why);

@@ -171,7 +171,7 @@ free_all:
 	return text;
 }
 
-/* Who it is. False: *why says why not. */
+/* The host that is meant. False: *why says why it is not known. */
 static bool withdraw_find(struct agent *agent, const char *what, const char *host,
 			  struct revoke_entry *e, char why[ISSUE_WHY])
 {

@@ -417,7 +417,7 @@ static void doctor_views(struct agent *agent, json_t *checks)
 			   "home files of guests are mounted over FUSE");
 }
 
-/* Who may be what on this host is decided by ehlaunch, by what it has read. */
+/* ehlaunch decides who may be what on this host, by the rules that it has read. */
 static void doctor_launcher(struct agent *agent, json_t *checks)
 {
 	switch (launcher_rules(agent)) {

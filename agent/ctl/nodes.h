@@ -16,7 +16,7 @@ void nodes_drain(struct ctl_conn *c, const json_t *request);
 void nodes_undrain(struct ctl_conn *c, const json_t *request);
 /** What runs there for others. */
 void nodes_guests(struct ctl_conn *c, const json_t *request);
-/** Who has logged in, which root by sudo has not. */
+/** The user who has logged in, which is not root for a user of sudo. */
 uid_t nodes_login(const struct ctl_conn *c);
 /** The same as "ann@build1". The caller owns it. */
 json_t *nodes_caller(const struct ctl_conn *c);

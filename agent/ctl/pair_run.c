@@ -174,7 +174,7 @@ static void pair_run_add_user(json_t *users, uid_t uid)
 		json_array_append_new(users, json_pack("[I,s]", (json_int_t)uid, name));
 }
 
-/* Who has asked, if it is the same one here, and who has tasks of this node. */
+/* The user who has asked, if it is the same one here, and those who have tasks of this node. */
 static void pair_run_find_users(struct pair_run *r, const json_t *caller)
 {
 	const char *name = json_string_value(json_array_get(caller, 1));

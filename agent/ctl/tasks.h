@@ -21,7 +21,7 @@ struct ctl_conn;
 /** Those that this viewer may see, as in `tasks --json`. The caller owns the list. */
 json_t *tasks_list(struct agent *agent, const struct viewer *viewer);
 
-/** Who has tasks of this node that run, here or away: at most `most`. Returns how many. */
+/** The users with tasks of this node that run, here or away: at most `most`. Returns how many. */
 unsigned int tasks_users(struct agent *agent, uid_t *uids, unsigned int most);
 
 /** Replies to `tasks`: those of tasks_list(), with what executors say of the usage of this node's. */

@@ -55,7 +55,7 @@ bool viewer_may_see(const struct viewer *v, uid_t uid);
  */
 bool viewer_limit(const struct viewer *v, json_t *ask);
 
-/** Whose turn a question for the history is: each user has one, and so has each node that asks or passes questions on. */
+/** The turn of a question for the history: each user has one, and so has each node that asks or passes questions on. */
 uid_t viewer_turn(const struct viewer *v);
 
 /** Adds the `user` of a task: the name here, or the number. Elsewhere the `uid` may be another's. */

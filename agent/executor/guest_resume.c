@@ -231,7 +231,7 @@ static void resume_waiting(struct guest *g)
  * Whether this process is the end of that job, and not one of a user who has read its ID somewhere
  * or made one up. A guest of an earlier agent is in the cgroup that only ehlaunch puts anybody into,
  * and older than this agent: a process with its number that came later is not.
- * After the limit the job is lost; whoever comes later is nobody's.
+ * After the limit the job is lost; an end that comes later is turned away.
  */
 static bool guest_is_its(struct agent *agent, const struct reservation *place, pid_t pid)
 {

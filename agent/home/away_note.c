@@ -80,7 +80,7 @@ static void away_on_guests(void *ctx, int status, const json_t *reply)
 	record_release(p);
 }
 
-/* Who has sent the signal only the executor may know. False: it cannot be asked. */
+/* Only the executor may know who has sent the signal. False: it cannot be asked. */
 static bool away_ask_killer(struct away *a, struct placement *p)
 {
 	record_hold(p);

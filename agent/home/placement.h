@@ -38,7 +38,7 @@ struct peer *placement_executor(const struct placement *p);
 /** Names the reservation to the executor. */
 const char *placement_token(const struct placement *p);
 /**
- * Whose files it sees; final once decided. VIEW_AUTO: the executor's unless a named file differs.
+ * The view of the task; final once decided. VIEW_AUTO: the executor's unless a named file differs.
  */
 enum view placement_view(const struct placement *p);
 /** Why it ended as it did, in a sentence; never NULL. */

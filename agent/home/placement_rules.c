@@ -72,7 +72,7 @@ bool placement_rules_programs(const struct config *c)
 	       c->nnever_on;
 }
 
-/* Whoever drains it waits until none is away. */
+/* The command that drains it waits until none is away. */
 bool placement_node_sends(struct placement *p)
 {
 	const struct agent *agent = p->agent;

@@ -193,7 +193,7 @@ struct placement *record_adopt(struct agent *agent, const struct attach *who, st
 	HASH_DELETE(by_id, agent->records->ids, p);
 	strcpy(p->id, who->id);
 	HASH_ADD(by_id, agent->records->ids, id, strlen(p->id), p);
-	/* Whoever decided it knows nothing of it any more, or never did. */
+	/* The agent that decided it has gone, or never knew of it. */
 	p->explicit_node = p->adopted = true;
 	p->phase = PLACEMENT_AWAY;
 	p->to = to;

@@ -142,7 +142,7 @@ static bool looks_is_silent(const struct looks *all, uid_t uid)
 	for (unsigned int i = 0; i < LOOKS_SILENT; i++)
 		if (all->silent[i].uid == uid && all->silent[i].until > now)
 			return true;
-	/* Who asked has given up before we do: a home has less time. */
+	/* The asker has given up before we do: a home has less time. */
 	for (const struct looker *k = all->lookers; k; k = k->next)
 		if (k->uid == uid && k->busy && !k->killed && !k->of &&
 		    now - k->since >= LOOKS_SLOW_MS)

@@ -35,7 +35,7 @@ const char *revoked_text(const struct agent *agent);
 void revoked_told(struct agent *agent, const char *by);
 /** That member accepts it. */
 void revoked_accepted(struct agent *agent, const char *by);
-/** Who says that this host was revoked: a host, or "the list here". NULL: nobody. */
+/** The source of the news that this host was revoked: a host, or "the list here". NULL: none. */
 const char *revoked_by(const struct agent *agent);
 
 #endif

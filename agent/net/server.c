@@ -49,7 +49,7 @@ struct server_conn {
 	struct address address;
 };
 
-/* Who asked to be admitted; the answer may come when he has gone. */
+/* A host that asked to be admitted; the answer may come when it has gone. */
 struct server_visit {
 	struct server_conn *conn; /* NULL: it is gone */
 };
@@ -68,7 +68,7 @@ struct server {
 	struct log_limit refusals;
 };
 
-/* ---- who calls ---- */
+/* ---- the caller ---- */
 
 static void server_know(struct server_conn *conn, struct peer *peer);
 

@@ -24,7 +24,7 @@
 
 #define TLS_DEPTH 4 /* of a chain */
 /*
- * For the exchange of keys, in our order. Who connects chooses among them, before it has shown who it is:
+ * For the exchange of keys, in our order. The client chooses among them, before it has shown who it is:
  * some that libssl has by default, as ffdhe8192, cost a hundred times as much.
  */
 #define TLS_GROUPS "X25519:P-256"
@@ -144,7 +144,7 @@ static void tls_complain(FILE *errors, const struct config *c, int line, const c
 		code ? ERR_reason_error_string(code) : "unusable");
 }
 
-/* Whoever can read the key can be this node. */
+/* A process that can read the key can be this node. */
 static bool tls_is_private(const struct config *c, int line, const char *what, const char *file,
 			   FILE *errors)
 {

@@ -27,7 +27,7 @@ int address_parse(const char *text, struct address *out);
 /** From accept(2) or getsockname(2). The text is "?" if it is not an IP address. */
 void address_from(const struct sockaddr *sa, struct address *out);
 /**
- * Who may have it beside others: an IPv4 address, also one within IPv6, or the first 64 bits of an IPv6
+ * The source of a connection: an IPv4 address, also one within IPv6, or the first 64 bits of an IPv6
  * address.
  */
 uint64_t address_source(const struct address *address);

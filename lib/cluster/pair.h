@@ -30,7 +30,7 @@ bool pair_is_tested(const struct eh_topology *t, const uint32_t *nodes, size_t n
  */
 int64_t pair_skew(int64_t sent, int64_t back, int64_t theirs, int64_t *within);
 
-/** Who tested whom. */
+/** The node that tests, and the one that is tested. */
 struct pair_names {
 	const char *from, *to; /**< hosts */
 	const char *address; /**< of `to`, with its port */

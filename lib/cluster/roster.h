@@ -13,7 +13,7 @@
  * lower code). Of two entries that say the same, the one with the younger
  * certificate wins.
  *
- * Nothing here looks at what proves an entry: it is carried along. Who may say what is decided
+ * Nothing here looks at what proves an entry: it is carried along. What a member may say is decided
  * before a merge (agent/cluster/vouch.c, docs/decisions/0013).
  */
 #ifndef CLUSTER_ROSTER_H

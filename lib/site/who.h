@@ -14,7 +14,7 @@
 #define SITE_ITEMS_MAX 64 /**< items of a list */
 #define SITE_WHO_MAX 63 /**< bytes of a name */
 
-/** Who may: nobody in `deny`, and, if `allow` has any item, only users in it. */
+/** The users who may: nobody in `deny`, and, if `allow` has any item, only users in it. */
 struct site_who {
 	char *const *allow, *const *deny;
 	size_t nallow, ndeny;

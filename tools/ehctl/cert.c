@@ -63,9 +63,8 @@ const struct command join_command = {
 	.arguments = "[HOST[:PORT]] --token TOKEN [--dir DIR] [--host NAME] [--address A[:PORT]]",
 	.help = "make this host a member, by a token of `ehctl invite`\n\n"
 		"Makes a key, which never leaves this host, gets a certificate for it, writes\n"
-		"both and agent.conf, and says what to do next. Overwrites nothing. Who answers\n"
-		"must be the host that has invited, by its cluster's authority, before it gets\n"
-		"the token.\n"
+		"both and agent.conf, and says what to do next. Overwrites nothing. The inviting\n"
+		"host is authenticated before the token is sent.\n"
 		"  HOST[:PORT]       name or address of that host, if not the one in the token\n"
 		"  --token TOKEN     - reads it from standard input: others cannot see it in ps(1)\n"
 		"  --dir DIR         where to write (/etc/ehsched)\n"

@@ -135,7 +135,7 @@ static void outcome_add_times(json_t *outcome, const struct outcome_seen *seen)
 			    seen->cpu >= 0 ? json_real(fmax(all, elsewhere)) : json_null());
 }
 
-/* Whoever saw its command end knows better: an agent hears of it a moment later. */
+/* The process that saw its command end knows better: an agent hears of it a moment later. */
 static bool outcome_is_not_over(const json_t *outcome)
 {
 	return outcome_count(outcome, "running") && json_is_null(json_object_get(outcome, "cpu"));

@@ -217,7 +217,7 @@ static bool past_add_hours(json_t *document, const json_t *ask, int *code)
 	return true;
 }
 
-/* Whoever asked says in other words that there are more. */
+/* The caller says in other words that there are more. */
 static void past_print_missing(const json_t *document)
 {
 	json_t *missing = json_copy((json_t *)document);

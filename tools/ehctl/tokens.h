@@ -3,7 +3,7 @@
  * @file tokens.h
  * The tokens of a build, as GNU make's jobserver has them: bytes in pipes that its processes inherit, one
  * to take them from and one to put them back into, or in a FIFO, which is both; and MAKEFLAGS, which says
- * where. Who keeps them has open files of its own, so that its O_NONBLOCK is nobody else's.
+ * where. Their keeper has open files of its own, so that its O_NONBLOCK is nobody else's.
  */
 #ifndef EHCTL_TOKENS_H
 #define EHCTL_TOKENS_H
