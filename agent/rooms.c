@@ -18,6 +18,7 @@
 #include "cluster/exchange.h"
 #include "cluster/gang.h"
 #include "cluster/gather.h"
+#include "cluster/hello.h"
 #include "cluster/hierarchy.h"
 #include "cluster/invite.h"
 #include "cluster/join.h"
@@ -82,18 +83,6 @@ static void rooms_count_tasks(struct agent *agent, struct node_tasks *out)
 	};
 }
 
-/* The request to be admitted again as the node that this host runs as. */
-static json_t *rooms_question(struct agent *agent)
-{
-	return enrol_question(agent, agent->code, true);
-}
-
-static void rooms_seen(struct peer *from, const json_t *hello)
-{
-	enrol_seen(from, hello);
-	withdraw_seen(from, hello);
-}
-
 static void rooms_known(struct peer *p)
 {
 	hierarchy_peer_known(p);
@@ -106,15 +95,8 @@ static void rooms_known(struct peer *p)
 static const struct net_ops rooms_net_ops = {
 	.changed = hierarchy_peer_changed,
 	.known = rooms_known,
-	.version = enrol_version,
-	.entry = enrol_entry,
-	.introduced = enrol_introduced,
-	.seen = rooms_seen,
-	.has_moved = enrol_has_moved,
-	.may_ask = enrol_may_ask,
-	.question = rooms_question,
-	.take = enrol_take,
-	.refused = enrol_refused,
+	.greet = hello_greet,
+	.greeted = hello_check,
 	.invites = invite_is_open,
 	.visit = invite_on_visit,
 };

@@ -14,10 +14,10 @@
 #include "base/clock.h"
 #include "base/directory.h"
 #include "cluster/address.h"
+#include "cluster/hello.h"
 #include "cluster/pair.h"
 #include "net/client.h"
 #include "net/h2_conn.h"
-#include "net/hello.h"
 #include "net/peer.h"
 
 #define PAIR_PROBE_OTHERS 3 /* addresses of its name besides the one that it is known by */

@@ -16,15 +16,12 @@
 #include "net/client.h"
 #include "net/h2_conn.h"
 #include "net/h2_stream.h"
-#include "net/hello.h"
 #include "net/ops.h"
 #include "net/peer.h"
 #include "net/revoked.h"
 
 #define LINK_BACKOFF_MIN 100 /* ms */
 #define LINK_BACKOFF_MAX 2000
-#define LINK_JOIN_MS 5000 /* the request is forwarded to the top controller */
-#define LINK_TIME_MAX (1ll << 53) /* ms since 1970 */
 #define LINK_NEWS 10 /* heartbeats: a peer that began before that was up already */
 #define LINK_RETRY_MS 50 /* a request does not retry a peer that failed more recently */
 
@@ -79,8 +76,9 @@ void link_tell(struct peer *p, bool up)
 			     up ? "up" : "down"));
 }
 
-static void link_up(struct peer *p)
+void link_up(struct peer *p)
 {
+	p->greeting = false;
 	p->up = true;
 	p->down = PEER_UNLINKED;
 	p->trouble[0] = '\0';
@@ -93,6 +91,7 @@ static void link_up(struct peer *p)
 	if (p->pinned || p->told == PEER_TOLD_DOWN)
 		link_tell(p, true);
 	p->agent->net_ops->changed(p);
+	h2_stream_send_later(p->conn);
 }
 
 /* The link ended, or could not be made. */
@@ -133,103 +132,6 @@ static void link_rest(struct peer *p)
 
 /* ---- the connection ---- */
 
-static void link_on_hello(void *ctx, int status, const json_t *reply);
-
-static void link_greet(struct peer *p)
-{
-	p->greeting = true;
-	if (client_request(p->agent, p->conn, peer_host(p), "/v1/hello", hello_new(p->agent),
-			   3 * p->agent->config->heartbeat, link_on_hello, p))
-		h2_conn_close(p->conn, H2_END_BROKEN, "out of memory");
-}
-
-/* The peer may not know this host yet: ask it for admission, once per connection. */
-static void link_on_joined(void *ctx, int status, const json_t *reply)
-{
-	const char *error = json_string_value(json_object_get(reply, "error"));
-	struct peer *p = ctx;
-	char why[160];
-
-	if (!p->greeting)
-		return;
-	p->greeting = false;
-	if (status == 200)
-		error = p->agent->net_ops->take(p->agent, reply);
-	if (status == 409) {
-		p->agent->net_ops->take(p->agent, reply);
-		p->agent->net_ops->refused(p->agent);
-	}
-	if (status != 200 || error) {
-		snprintf(why, sizeof(why), "it refused this node: %s", error ?: "no answer");
-		h2_conn_close(p->conn, H2_END_REFUSED, why);
-		return;
-	}
-	link_greet(p);
-}
-
-static void link_refused(struct peer *p, const char *error)
-{
-	char why[160];
-
-	snprintf(why, sizeof(why), "it refused this node: %s", error ?: "no reason given");
-	if (p->introduced || !p->agent->net_ops->may_ask(p->agent)) {
-		h2_conn_close(p->conn, H2_END_REFUSED, why);
-		return;
-	}
-	p->introduced = p->greeting = true;
-	if (client_request(p->agent, p->conn, peer_host(p), "/v1/join",
-			   p->agent->net_ops->question(p->agent), LINK_JOIN_MS, link_on_joined, p))
-		h2_conn_close(p->conn, H2_END_REFUSED, why);
-}
-
-static void link_on_hello(void *ctx, int status, const json_t *reply)
-{
-	const char *cluster = json_string_value(json_object_get(reply, "cluster"));
-	const char *node = json_string_value(json_object_get(reply, "node"));
-	const char *boot = json_string_value(json_object_get(reply, "boot_id"));
-	char why[VERSIONS_TEXT];
-	struct peer *p = ctx;
-	json_int_t time;
-
-	if (!p->greeting)
-		return;
-	p->greeting = false;
-	/* Of a side that is too old or too new for ours; to be admitted would not help. */
-	if (status == 403 && json_object_get(reply, "protocol") && !hello_fits(p, reply, why)) {
-		h2_conn_close(p->conn, H2_END_REFUSED, why);
-		return;
-	}
-	if (status == 403) {
-		link_refused(p, json_string_value(json_object_get(reply, "error")));
-		return;
-	}
-	if (status != 200) {
-		h2_conn_close(p->conn, H2_END_SILENT, "no valid answer to hello");
-		return;
-	}
-	if (!cluster || strcmp(cluster, p->agent->config->cluster) || !node ||
-	    strcmp(node, p->text)) {
-		h2_conn_close(p->conn, H2_END_REFUSED,
-			      "it belongs to another cluster, or is "
-			      "another node");
-		return;
-	}
-	if (!hello_fits(p, reply, why)) {
-		h2_conn_close(p->conn, H2_END_REFUSED, why);
-		return;
-	}
-	p->capacity = json_integer_value(json_object_get(reply, "capacity"));
-	time = json_integer_value(json_object_get(reply, "time"));
-	/* what it says may be any number: the difference must be one, too */
-	p->skew_ms = (time > 0 && time < LINK_TIME_MAX ? time : 0) - clock_wall_ms();
-	snprintf(p->users, sizeof(p->users), "%s",
-		 json_string_value(json_object_get(reply, "users")) ?: "");
-	snprintf(p->boot_id, sizeof(p->boot_id), "%s", boot ?: "");
-	link_up(p);
-	h2_stream_send_later(p->conn);
-	p->agent->net_ops->seen(p, reply);
-}
-
 static const char *link_on_identified(void *ctx, const char *cn)
 {
 	struct peer *p = ctx;
@@ -260,7 +162,8 @@ static void link_on_ready(void *ctx)
 	struct peer *p = ctx;
 
 	p->introduced = false;
-	link_greet(p);
+	p->greeting = true;
+	p->agent->net_ops->greet(p);
 	link_schedule(p, p->agent->config->heartbeat);
 }
 

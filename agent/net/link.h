@@ -20,6 +20,8 @@ void link_pin(struct peer *p, bool on);
  *  present connection, or NULL to keep it. */
 void link_update(struct peer *p, const char *why);
 
+/** The peer has accepted this host (net_ops.greet): requests that wait are sent. */
+void link_up(struct peer *p);
 /**
  * Tells an event `peer`, unless the last one said the same; of one that is not told to be up, or not
  * pinned, not that it is down; and not that one is up that was so before this node had to do with it.

@@ -65,7 +65,8 @@ struct peer {
 	/* private to link.c */
 	struct log_limit *failures; /* limits messages about links, for all peers of the agent */
 	struct h2_conn *conn;
-	bool greeting, introduced; /* our hello is under way; we asked it for admission */
+	bool greeting; /* the link was made, and is not up yet */
+	bool introduced; /* private to hello.c: it was asked for admission, over this link */
 	struct event *timer; /* next connect, or next PING */
 	unsigned int backoff_ms;
 	uint64_t used_at, failed_at; /* ms, monotonic */

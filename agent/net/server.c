@@ -19,7 +19,6 @@
 #include "cluster/address.h"
 #include "net/h2_conn.h"
 #include "net/h2_stream.h"
-#include "net/hello.h"
 #include "net/intake.h"
 #include "net/ops.h"
 #include "net/peer.h"
@@ -72,60 +71,15 @@ struct server {
 
 static void server_know(struct server_conn *conn, struct peer *peer);
 
-static int server_check_hello(struct server_conn *conn, const json_t *body, json_t **reply)
-{
-	const char *cluster = json_string_value(json_object_get(body, "cluster"));
-	const char *node = json_string_value(json_object_get(body, "node"));
-	struct peer *from;
-	char why[VERSIONS_TEXT];
-
-	if (!cluster || !node) {
-		*reply = server_answer_error("cluster or node is missing");
-		return 400;
-	}
-	/* With its signature a host is a member, even if nobody has told us yet. */
-	conn->agent->net_ops->introduced(conn->agent, conn->cn, body);
-	from = conn->peer ?: peers_by_host(conn->agent, conn->cn);
-	if (!from) {
-		if (log_allowed(&conn->agent->server->refusals))
-			log_warning("refused %s (CN %s): not in the roster, must join first",
-				    conn->address.text, conn->cn);
-		*reply = server_answer_error("not in the roster: join first");
-		return 403;
-	}
-	if (strcmp(cluster, conn->agent->config->cluster) || strcmp(node, peer_code(from))) {
-		if (log_allowed(&conn->agent->server->refusals))
-			log_warning(
-				"refused %s (CN %s): it is node %s of cluster %s, not node %s of "
-				"cluster %s",
-				from->address.text, peer_host(from), node, cluster, peer_code(from),
-				conn->agent->config->cluster);
-		*reply = server_answer_error("wrong cluster, or not the node of the certificate");
-		return 403;
-	}
-	if (!hello_fits(from, body, why)) {
-		if (log_allowed(&conn->agent->server->refusals))
-			log_warning("refused %s (%s): %s", peer_code(from), peer_host(from), why);
-		*reply = hello_refusal(conn->agent, why);
-		return 403;
-	}
-	if (conn->agent->net_ops->has_moved(from,
-					    json_string_value(json_object_get(body, "address")))) {
-		*reply = server_answer_error("address differs from the roster: join again");
-		return 403;
-	}
-	if (!conn->peer)
-		server_know(conn, from);
-	conn->agent->net_ops->seen(from, body);
-	*reply = hello_new(conn->agent);
-	return *reply ? 200 : 500;
-}
-
 static int server_greet(void *ctx, const json_t *body, json_t **reply)
 {
 	struct server_conn *conn = ctx;
-	int status = server_check_hello(conn, body, reply);
+	const struct net_caller caller = { conn->cn, conn->address.text, conn->peer };
+	struct peer *from = NULL;
+	int status = conn->agent->net_ops->greeted(conn->agent, &caller, body, &from, reply);
 
+	if (from && !conn->peer)
+		server_know(conn, from);
 	conn->hello = status == 200;
 	return status;
 }

@@ -3,12 +3,13 @@
  * @file hello.h
  * The first message of both sides of a connection: their identity (docs/protocol.md).
  */
-#ifndef AGENT_NET_HELLO_H
-#define AGENT_NET_HELLO_H
+#ifndef AGENT_CLUSTER_HELLO_H
+#define AGENT_CLUSTER_HELLO_H
 
 #include <jansson.h>
 #include <stdbool.h>
 #include "cluster/versions.h"
+#include "net/ops.h"
 
 struct agent;
 struct peer;
@@ -19,7 +20,11 @@ json_t *hello_new(struct agent *agent); /**< NULL: no memory */
  * and `why` says which side must be upgraded.
  */
 bool hello_fits(struct peer *peer, const json_t *said, char why[VERSIONS_TEXT]);
-/** The body of the answer that refuses it; it has our versions, so that the other side sees it, too. */
-json_t *hello_refusal(struct agent *agent, const char *why); /**< NULL: no memory */
+/** Says hello over a link that was made, and asks for admission if the peer does not know this host
+ *  (net_ops.greet). */
+void hello_greet(struct peer *peer);
+/** Hello of a host that has connected (net_ops.greeted). */
+int hello_check(struct agent *agent, const struct net_caller *caller, const json_t *said,
+		struct peer **from, json_t **reply);
 
 #endif
