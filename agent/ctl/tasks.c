@@ -63,7 +63,7 @@ static void tasks_add_managed(void *ctx, const struct kernel_task *t)
 		return;
 	/* The module accepts only some of the agent's reasons. */
 	if (p && reason == EHS_REASON_NONE)
-		reason = placement_reason(p);
+		reason = p->reason;
 	snprintf(id, sizeof(id), "%s:%llu", agent->code, (unsigned long long)t->id);
 	tasks_add(to->tasks, agent, id, t->pid, t->uid, t->command,
 		  t->state == EHS_TASK_PENDING ? "waiting" : "running", reason,

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "home/away_inside.h"
 #include "home/history.h"
+#include "home/outcome.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "home/stops.h"
@@ -133,7 +134,7 @@ void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const c
 		snprintf(said, 256, "%.200s (%s)", text, reason_name(reason));
 	route_tell_end(&a->route, FRAME_REFUSED, payload, 8 + strlen(said));
 	if (a->placement && reason != EHS_REASON_NONE)
-		placement_failed(a->placement, reason);
+		outcome_failed(a->placement, reason);
 	a->placement = NULL;
 	route_close_end(&a->route);
 	away_leave(a);
@@ -157,11 +158,11 @@ static void away_end_gone(void *ctx)
 	if (p)
 		record_time(p, TIMING_OVER);
 	if (a->placement) {
-		placement_moved(a->placement, a->route.moved);
+		outcome_moved(a->placement, a->route.moved);
 		if (a->started)
-			placement_ended(a->placement, SIGKILL);
+			outcome_ended(a->placement, SIGKILL);
 		else
-			placement_failed(a->placement, EHS_REASON_KILLED);
+			outcome_failed(a->placement, EHS_REASON_KILLED);
 	}
 	a->placement = NULL;
 	/* Without a stream, or one that is not yet the job's, it is told when there is one again. */
@@ -334,7 +335,7 @@ static const struct route_ops away_route_ops = {
 static void away_give_up(struct away *a)
 {
 	if (a->placement)
-		placement_lost(a->placement);
+		outcome_lost(a->placement);
 	a->placement = NULL;
 	route_tell_end(&a->route, FRAME_GONE, NULL, 0);
 	route_close_end(&a->route);

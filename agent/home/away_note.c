@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "home/away_inside.h"
 #include "home/learn.h"
+#include "home/outcome.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "home/stops.h"
@@ -36,9 +37,9 @@ static void away_stays(struct away *a, const struct note *n)
 	if (*n->text)
 		record_step(a->placement, "%s: %s", peer_host(a->to), n->text);
 	/* A user says so: he may name what he has open as the reason, and none for which a node is avoided. */
-	placement_failed(a->placement, n->reason == EHS_REASON_FILES_DIFFER
-					       ? EHS_REASON_FILES_DIFFER
-					       : EHS_REASON_START_FAILED);
+	outcome_failed(a->placement, n->reason == EHS_REASON_FILES_DIFFER
+					     ? EHS_REASON_FILES_DIFFER
+					     : EHS_REASON_START_FAILED);
 	a->placement = NULL;
 }
 
@@ -55,7 +56,7 @@ static void away_tell_killer(struct placement *p, bool starved)
 		return;
 	a->killed = false;
 	if (!starved) {
-		placement_ended(p, SIGKILL);
+		outcome_ended(p, SIGKILL);
 		a->placement = NULL;
 	}
 	frame_put_u32(payload, starved);
@@ -71,10 +72,10 @@ static void away_on_guests(void *ctx, int status, const json_t *reply)
 
 	/* One of an earlier version does not say. */
 	json_array_foreach((json_t *)ids, i, id)
-		starved |= status == 200 && !strcmp(json_string_value(id) ?: "", placement_id(p));
+		starved |= status == 200 && !strcmp(json_string_value(id) ?: "", p->id);
 	if (starved) {
 		learn_starved(p);
-		placement_starved(p);
+		outcome_starved(p);
 	}
 	away_tell_killer(p, starved);
 	record_release(p);
@@ -124,14 +125,14 @@ static bool away_ended(struct away *a, const struct note *n)
 	if (err && err != -ENOTCONN && err != -ESRCH)
 		log_warning("cannot account the resources that a remote task used: %s",
 			    strerror(-err));
-	placement_used(a->placement, &n->use);
-	placement_moved(a->placement, a->route.moved);
+	outcome_used(a->placement, &n->use);
+	outcome_moved(a->placement, a->route.moved);
 	learn_ended(a->placement, n->use.status);
 	if (WIFSIGNALED(n->use.status) && WTERMSIG(n->use.status) == SIGKILL)
 		a->killed = away_ask_killer(a, a->placement);
 	if (a->killed)
 		return true;
-	placement_ended(a->placement, n->use.status);
+	outcome_ended(a->placement, n->use.status);
 	a->placement = NULL;
 	return false;
 }
@@ -160,7 +161,7 @@ int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
 	case NOTE_STARTED:
 		if (a->placement && !a->started) {
 			away_time_start(a->placement, &n);
-			placement_started(a->placement, a->pid, n.pid);
+			outcome_started(a->placement, a->pid, n.pid);
 			learn_started(a->placement);
 			if (!a->placement->kernel)
 				away_tell_module(a);
@@ -178,14 +179,14 @@ int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
 		return route_tell_end(&a->route, FRAME_NOTED, NULL, 0) ? -EPIPE : 0;
 	case NOTE_LOST:
 		if (a->placement)
-			placement_lost(a->placement);
+			outcome_lost(a->placement);
 		a->placement = NULL;
 		break;
 	case NOTE_RERUN:
 		if (a->automatic)
 			stayed_add(a->agent, a->pid);
 		if (a->placement)
-			placement_rerun(a->placement);
+			outcome_rerun(a->placement);
 		a->placement = NULL;
 		break;
 	case NOTE_STAYS:

@@ -113,7 +113,7 @@ int away_place(void *away, struct placement *p, struct peer *to, json_t *request
 		json_decref(request_stolen);
 		return -ECANCELED;
 	}
-	err = away_start(a, to, request_stolen, placement_view(p));
+	err = away_start(a, to, request_stolen, p->view);
 	if (err)
 		return err;
 	a->to = to;
@@ -168,9 +168,9 @@ static int away_start_earlier(struct away *a, struct peer *to, const char *token
 
 void away_sent(struct away *a)
 {
-	snprintf(a->token, sizeof(a->token), "%s", placement_token(a->placement));
-	snprintf(a->id, sizeof(a->id), "%s", placement_id(a->placement));
-	a->view = placement_view(a->placement);
+	snprintf(a->token, sizeof(a->token), "%s", a->placement->token);
+	snprintf(a->id, sizeof(a->id), "%s", a->placement->id);
+	a->view = a->placement->view;
 	a->began_ms = clock_wall_ms();
 	free(a->job);
 	free(a->named);
@@ -182,8 +182,8 @@ void away_sent(struct away *a)
 
 void away_send(struct away *a, struct peer *to)
 {
-	const enum view view = placement_view(a->placement);
-	const char *token = placement_token(a->placement);
+	const enum view view = a->placement->view;
+	const char *token = a->placement->token;
 	int err;
 
 	a->to = to;

@@ -15,6 +15,7 @@
 #include "home/away_inside.h"
 #include "home/eligible.h"
 #include "home/learn.h"
+#include "home/outcome.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "job/attributes.h"
@@ -59,14 +60,14 @@ static void departure_on_decided(void *ctx, struct placement *p, struct peer *to
 	if (a->state >= AWAY_TOLD) {
 		/* The stub did not wait for this. */
 		if (to)
-			placement_failed(p, EHS_REASON_KILLED);
+			outcome_failed(p, EHS_REASON_KILLED);
 		a->placement = NULL;
 		away_later(a);
 		return;
 	}
 	if (!to) {
 		learn_stays(p);
-		away_refuse(a, reason, 0, placement_text(p));
+		away_refuse(a, reason, 0, p->text);
 		return;
 	}
 	a->placement = p;
@@ -212,7 +213,7 @@ static void departure_send(struct away *a, const struct departure *d)
 	if (!a->placement)
 		departure_ask(a, &spec, d, &session);
 	else
-		away_send(a, placement_executor(a->placement));
+		away_send(a, a->placement->to);
 free_spec:
 	job_free(&spec);
 }

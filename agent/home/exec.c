@@ -6,6 +6,7 @@
 #include "base/agent.h"
 #include "home/counters.h"
 #include "home/learn.h"
+#include "home/outcome.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "net/peer.h"
@@ -20,7 +21,7 @@ static void exec_decided(void *ctx, struct placement *p, struct peer *to, const 
 		counters_stays(ctx, reason);
 	}
 	record_time(p, TIMING_VERDICT);
-	kernel_verdict(ctx, placement_cookie(p), to, reason);
+	kernel_verdict(ctx, p->cookie, to, reason);
 }
 
 /*
@@ -70,5 +71,8 @@ void exec_place(struct agent *agent, const struct kernel_request *request)
 
 void exec_too_late(struct agent *agent, uint64_t cookie)
 {
-	placement_too_late(agent, cookie);
+	struct placement *p = record_by_cookie(agent, cookie);
+
+	if (p && p->phase == PLACEMENT_RESERVED)
+		outcome_failed(p, EHS_REASON_TIME_OUT);
 }

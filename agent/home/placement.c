@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds a place for a task: seeks a node (placement_seek.c), reserves there, gives the verdict. The
- * digest of the program is computed meanwhile.
+ * digest of the program is computed meanwhile. outcome.c has what becomes of it.
  */
 
 #include "home/placement.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
 #include <event2/event.h>
@@ -19,19 +17,17 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/config.h"
-#include "base/event.h"
-#include "base/journal.h"
 #include "base/log.h"
 #include "base/user.h"
 #include "cluster/credits.h"
 #include "cluster/hierarchy.h"
 #include "cluster/idle_message.h"
 #include "cluster/versions.h"
-#include "home/counters.h"
 #include "home/eligible.h"
 #include "home/fit.h"
 #include "home/history.h"
 #include "home/learn.h"
+#include "home/outcome.h"
 #include "home/placement_inside.h"
 #include "home/placement_rules.h"
 #include "home/placement_seek.h"
@@ -40,7 +36,6 @@
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/names.h"
-#include "wire/frame.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 
@@ -48,36 +43,8 @@
 #define PLACEMENT_OPEN_A_USER 128 /* of these, of one user but root: others get theirs */
 #define PLACEMENT_SIZE 1000 /* load of one task, in thousandths */
 #define PLACEMENT_TIME_MS 5000 /* for placements without a time limit */
-#define PLACEMENT_AVOID_MIN 100 /* ms */
-#define PLACEMENT_AVOID_MAX 5000
 
 /* ---- the verdict ---- */
-
-static void placement_audit(const struct placement *p, enum journal_what what, int status)
-{
-	journal_task(p->agent, what,
-		     &(struct journal_task){
-			     .id = p->id,
-			     .user = p->agent->config->audit ? user_name(p->uid) : NULL,
-			     .uid = p->uid,
-			     .program = p->path,
-			     .home = p->agent->code,
-			     .executor = p->to ? peer_code(p->to) : p->agent->code,
-			     .reason = reason_name(p->reason),
-			     .status = status,
-			     .ended = what == JOURNAL_ENDED,
-		     });
-}
-
-static void placement_event(const struct placement *p)
-{
-	event_tell(p->agent, "place",
-		   json_pack("{s:s,s:s,s:i,s:i,s:s,s:s,s:s,s:f}", "id", p->id, "command",
-			     p->command, "pid", (int)p->pid, "uid", (int)p->uid, "home",
-			     p->agent->code, "executor", p->to ? peer_code(p->to) : p->agent->code,
-			     "reason", reason_name(p->reason), "at_ms",
-			     (clock_us() - p->began_us) / 1000.0));
-}
 
 void placement_stay(struct placement *p, enum ehs_reason reason, const char *text)
 {
@@ -93,9 +60,9 @@ void placement_stay(struct placement *p, enum ehs_reason reason, const char *tex
 		credits_stays(p->agent);
 	p->to = NULL;
 	p->agent->placements_open--;
-	placement_event(p);
+	outcome_tell(p);
 	history_stays(p, !p->explicit_node);
-	placement_audit(p, JOURNAL_STAYS, 0);
+	outcome_audit(p, JOURNAL_STAYS, 0);
 	/* Keep it until the callback has seen it. */
 	record_hold(p);
 	if (p->judge) {
@@ -133,7 +100,7 @@ static void placement_go(struct placement *p, const char *token, unsigned int le
 	evtimer_del(p->timer);
 	if (p->kernel)
 		clock_arm(p->timer, lease_ms);
-	placement_event(p);
+	outcome_tell(p);
 	decided(p->ctx, p, p->to, p->token, p->reason);
 }
 
@@ -144,28 +111,10 @@ static void placement_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (placement_is_open(p))
 		placement_stay(p, EHS_REASON_TIME_OUT, NULL);
 	else if (p->phase == PLACEMENT_RESERVED)
-		placement_failed(p, EHS_REASON_LEASE_OVER);
+		outcome_failed(p, EHS_REASON_LEASE_OVER);
 }
 
 /* ---- the executor ---- */
-
-/*
- * Whether the refusal is about the node, not about this task, its user, or what that wants (EHS_REASON_REFUSED): no user
- * keeps a node from others. Draining does not count, because the controller knows when it ends.
- */
-static bool placement_blames_node(enum ehs_reason reason)
-{
-	return reason == EHS_REASON_UNREACHABLE || reason == EHS_REASON_NO_HEADROOM ||
-	       reason == EHS_REASON_GUEST_LIMIT;
-}
-
-static void placement_avoid(struct peer *peer)
-{
-	peer->avoid_ms = peer->avoid_ms ? peer->avoid_ms * 2 : PLACEMENT_AVOID_MIN;
-	if (peer->avoid_ms > PLACEMENT_AVOID_MAX)
-		peer->avoid_ms = PLACEMENT_AVOID_MAX;
-	peer->avoid_until = clock_ms() + peer->avoid_ms;
-}
 
 /* The node does not take it, or is not asked: seeks another, or the task stays. */
 static void placement_refused(struct placement *p, enum ehs_reason reason, const char *text)
@@ -193,9 +142,9 @@ static void placement_on_refusal(struct placement *p, int status, const json_t *
 		reason_parse(name, &reason);
 	}
 	/* One with memory left has none for this task only. One without a reason has failed. */
-	if (p->to && (!name || placement_blames_node(reason)) &&
+	if (p->to && (!name || placement_seek_blames(reason)) &&
 	    json_integer_value(json_object_get(reply, "memory_left")) <= 0)
-		placement_avoid(p->to);
+		placement_seek_avoid(p->to);
 	placement_refused(p, reason, text);
 }
 
@@ -291,7 +240,7 @@ static void placement_reserve(struct placement *p)
 	if (err == -ECANCELED) {
 		placement_cancel(p);
 	} else if (err) {
-		placement_avoid(p->to);
+		placement_seek_avoid(p->to);
 		placement_refused(p, EHS_REASON_UNREACHABLE, p->to->trouble);
 		record_release(p);
 	}
@@ -452,7 +401,7 @@ out:
 	return 0;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- the stub ---- */
 
 struct placement *placement_claim(struct agent *agent, const char *handle, pid_t pid, uid_t uid,
 				  enum ehs_reason *reason)
@@ -482,159 +431,4 @@ struct placement *placement_claim(struct agent *agent, const char *handle, pid_t
 	p->phase = PLACEMENT_CLAIMED;
 	evtimer_del(p->timer);
 	return p;
-}
-
-void placement_started(struct placement *p, pid_t stub, pid_t remote)
-{
-	if (p->phase == PLACEMENT_OVER)
-		return;
-	p->phase = PLACEMENT_AWAY;
-	p->pid = stub;
-	p->remote = remote;
-	counters_started(p->to, p->reason);
-	record_step(p, "started on %s as process %d", peer_host(p->to), (int)remote);
-	history_away(p);
-	placement_audit(p, JOURNAL_AWAY, 0);
-}
-
-void placement_failed(struct placement *p, enum ehs_reason reason)
-{
-	if (p->phase == PLACEMENT_OVER)
-		return;
-	record_step(p, "%s did not start it (%s): it runs at home", peer_host(p->to),
-		    reason_name(reason));
-	p->reason = reason;
-	snprintf(p->text, sizeof(p->text), "%s", reason_text(reason));
-	if (placement_blames_node(reason))
-		placement_avoid(p->to);
-	placement_seek_undo(p);
-	p->to = NULL;
-	placement_event(p);
-	history_stays(p, !p->explicit_node && reason != EHS_REASON_KILLED);
-	placement_audit(p, JOURNAL_STAYS, 0);
-	record_over(p);
-}
-
-static void placement_finished(struct placement *p, int status, bool lost)
-{
-	event_tell(p->agent, "finish",
-		   json_pack("{s:s,s:s,s:i,s:s,s:i,s:o,s:o,s:b}", "id", p->id, "command",
-			     p->command, "uid", (int)p->uid, "executor", peer_code(p->to), "status",
-			     status, "exit",
-			     WIFEXITED(status) ? json_integer(WEXITSTATUS(status)) : json_null(),
-			     "signal",
-			     WIFSIGNALED(status) ? json_integer(WTERMSIG(status)) : json_null(),
-			     "lost", (int)lost));
-	history_ended(p, status, lost);
-	placement_audit(p, JOURNAL_ENDED, status);
-	record_over(p);
-}
-
-void placement_ended(struct placement *p, int status)
-{
-	if (p->phase == PLACEMENT_OVER)
-		return;
-	record_step(p, WIFSIGNALED(status) ? "killed by signal %d" : "exited with status %d",
-		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-	placement_finished(p, status, false);
-}
-
-void placement_used(struct placement *p, const struct frame_exit *use)
-{
-	p->used = true;
-	p->cpu_user = use->user_us / 1e6;
-	p->cpu_system = use->system_us / 1e6;
-	p->memory = use->maxrss_kib * 1024;
-}
-
-void placement_moved(struct placement *p, uint64_t bytes)
-{
-	p->bytes = bytes;
-}
-
-void placement_starved(struct placement *p)
-{
-	record_step(p, "killed because memory was short on %s", peer_host(p->to));
-	p->reason = REASON_STARVED;
-	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
-}
-
-void placement_lost(struct placement *p)
-{
-	if (p->phase == PLACEMENT_OVER)
-		return;
-	record_step(p, "%s was lost", peer_host(p->to));
-	p->reason = EHS_REASON_LOST;
-	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
-	placement_finished(p, SIGKILL, true);
-}
-
-void placement_rerun(struct placement *p)
-{
-	if (p->phase == PLACEMENT_OVER)
-		return;
-	if (p->reason == REASON_STARVED) {
-		record_step(p, "running it again at home");
-		snprintf(
-			p->text, sizeof(p->text),
-			"Memory was short on the node that ran the task, and it was killed there; it "
-			"was run again at home, as --retry allows.");
-	} else {
-		record_step(p, "%s was lost: running it again at home", peer_host(p->to));
-		p->reason = EHS_REASON_LOST;
-		snprintf(
-			p->text, sizeof(p->text),
-			"The connection to the node that ran the task broke after it had started; the "
-			"task was run again at home, as --retry allows.");
-	}
-	p->to = NULL;
-	placement_event(p);
-	history_stays(p, true);
-	placement_audit(p, JOURNAL_STAYS, 0);
-	record_over(p);
-}
-
-void placement_too_late(struct agent *agent, uint64_t cookie)
-{
-	struct placement *p = record_by_cookie(agent, cookie);
-
-	if (p && p->phase == PLACEMENT_RESERVED)
-		placement_failed(p, EHS_REASON_TIME_OUT);
-}
-
-/* ---- what others want to know ---- */
-
-struct peer *placement_executor(const struct placement *p)
-{
-	return p->to;
-}
-
-enum view placement_view(const struct placement *p)
-{
-	return p->view;
-}
-
-const char *placement_token(const struct placement *p)
-{
-	return p->token;
-}
-
-const char *placement_id(const struct placement *p)
-{
-	return p->id;
-}
-
-const char *placement_text(const struct placement *p)
-{
-	return p->text;
-}
-
-uint64_t placement_cookie(const struct placement *p)
-{
-	return p->cookie;
-}
-
-enum ehs_reason placement_reason(const struct placement *p)
-{
-	return p->reason;
 }

@@ -24,6 +24,9 @@
 #include "node/node.h"
 #include "wire/reason.h"
 
+#define SEEK_AVOID_MIN 100 /* ms */
+#define SEEK_AVOID_MAX 5000
+
 #define SEEK_SIZE 1000 /* load of one task, in thousandths */
 /* peers to avoid that the controller is told of; it knows itself which are down */
 #define SEEK_AVOIDED 16
@@ -312,6 +315,24 @@ void placement_seek(struct placement *p)
 		seek_credit(p);
 	else
 		seek_ask(p);
+}
+
+/*
+ * Whether the refusal is about the node, not about this task, its user, or what that wants (EHS_REASON_REFUSED): no user
+ * keeps a node from others. Draining does not count, because the controller knows when it ends.
+ */
+bool placement_seek_blames(enum ehs_reason reason)
+{
+	return reason == EHS_REASON_UNREACHABLE || reason == EHS_REASON_NO_HEADROOM ||
+	       reason == EHS_REASON_GUEST_LIMIT;
+}
+
+void placement_seek_avoid(struct peer *peer)
+{
+	peer->avoid_ms = peer->avoid_ms ? peer->avoid_ms * 2 : SEEK_AVOID_MIN;
+	if (peer->avoid_ms > SEEK_AVOID_MAX)
+		peer->avoid_ms = SEEK_AVOID_MAX;
+	peer->avoid_until = clock_ms() + peer->avoid_ms;
 }
 
 void placement_seek_undo(struct placement *p)

@@ -168,7 +168,7 @@ static void test_claim(void **state)
 	assert_int_equal(placement_start(&agents[0], &task, on_decided, &outcome), 0);
 	run_until(base, was_decided, &outcome);
 	assert_ptr_equal(outcome.to, peers_by_text(&agents[0], "0.1"));
-	snprintf(token, sizeof(token), "%s", placement_token(outcome.placement));
+	snprintf(token, sizeof(token), "%s", outcome.placement->token);
 
 	/* what the stub's command line shows is of use to nobody else */
 	assert_int_equal(stub_speak(&other, base), FRAME_REFUSED);

@@ -13,6 +13,7 @@
 #include "home/counters.h"
 #include "home/exec.h"
 #include "home/learn.h"
+#include "home/outcome.h"
 #include "home/placement.h"
 #include "home/record.h"
 #include "node/cgroup.h"
@@ -62,12 +63,7 @@ void kernel_verdict(struct agent *agent, uint64_t cookie, bool is_remote, enum e
 	reason = why;
 }
 
-uint64_t placement_cookie(const struct placement *p)
-{
-	return p->cookie;
-}
-
-void placement_too_late(struct agent *agent, uint64_t cookie)
+void outcome_failed(struct placement *p, enum ehs_reason why)
 {
 }
 
