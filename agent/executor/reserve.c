@@ -400,11 +400,10 @@ static void reserve_decide(struct reserve_ask *ask, enum files_result result, co
 	struct admit_refusal no;
 
 	/* Others of the user may have got a place while files were compared. */
-	if (!ask->begun &&
-	    (!reserve_admits_more(ask->r, &no) || !reserve_memory_admits(ask->r, &no)))
-		reserve_denied(ask, &no);
-	else if (!reserve_settle_view(ask, result, trouble, &no) ||
-		 (!ask->begun && !reserve_takes_credit(ask->r, &no)))
+	if ((!ask->begun &&
+	     (!reserve_admits_more(ask->r, &no) || !reserve_memory_admits(ask->r, &no))) ||
+	    !reserve_settle_view(ask, result, trouble, &no) ||
+	    (!ask->begun && !reserve_takes_credit(ask->r, &no)))
 		reserve_denied(ask, &no);
 	else if (!ask->begun && reserve_place(ask))
 		reserve_failed(ask);

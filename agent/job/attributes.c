@@ -94,10 +94,9 @@ static int attributes_limits(int folder, uint64_t hard[JOB_RLIMITS])
 	int err = attributes_read_at(folder, "limits", text, sizeof(text));
 
 	for (int i = 0; !err && i < JOB_RLIMITS; i++) {
-		line = strchr(line, '\n');
-		at = line && strnlen(++line, ATTRIBUTES_LIMIT) == ATTRIBUTES_LIMIT
-			     ? line + ATTRIBUTES_LIMIT
-			     : "";
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+		at = line + strnlen(line, ATTRIBUTES_LIMIT);
 		at += strspn(at, " ");
 		at += strcspn(at, " ");
 		at += strspn(at, " ");

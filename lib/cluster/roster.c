@@ -395,14 +395,15 @@ static const struct roster_entry *roster_held(const struct roster *r, const stru
 	return h && (!last || last->version < h->version) ? h : NULL;
 }
 
-static int roster_decide(const struct roster *r, const struct roster *held, struct roster *to,
-			 const char *host, const struct address *address, uint32_t index)
+/* Enters it into `to` by a change later than all of that and of `r`. */
+static int roster_decide(const struct roster *r, struct roster *to, const char *host,
+			 const struct address *address, uint32_t index)
 {
 	struct roster_entry e = { .index = index, .address = *address, .version = r->changes };
 	int err;
 
-	if (held && held->changes > e.version)
-		e.version = held->changes;
+	if (to->changes > e.version)
+		e.version = to->changes;
 	if (e.version++ >= ROSTER_VERSION_MAX)
 		return -ERANGE;
 	strncpy(e.host, host, sizeof(e.host) - 1);
@@ -413,7 +414,7 @@ static int roster_decide(const struct roster *r, const struct roster *held, stru
 int roster_pass_on(const struct roster *r, struct roster *held, const char *host,
 		   const struct address *address, uint32_t index)
 {
-	return roster_decide(r, held, held, host, address, index);
+	return roster_decide(r, held, host, address, index);
 }
 
 int roster_enter(struct roster *r, struct roster *held, const char *host,
@@ -429,7 +430,7 @@ int roster_enter(struct roster *r, struct roster *held, const char *host,
 		return err;
 	if (had && !had->left && !strcmp(had->address.text, address->text))
 		return 0;
-	return roster_decide(r, held, held ?: r, host, address, *index);
+	return roster_decide(r, held ?: r, host, address, *index);
 }
 
 int roster_leaving(const struct roster *r, const char *host, struct roster_entry *out)
