@@ -377,7 +377,7 @@ fuzz-netlink:
 	O=$(O) KERNEL=$(KERNEL) FUZZ_SECONDS=$(FUZZ_SECONDS) selftests/fuzz/netlink/run
 
 # What only takes seconds needs neither the libraries nor the kernel's headers.
-LINT_LONG = $(filter-out quick layers format codespell shellcheck,$(or $(PARTS),all))
+LINT_LONG = $(filter-out quick layers calls format codespell shellcheck,$(or $(PARTS),all))
 ##  lint            what checkpatch, sparse, clang-tidy and others find; PARTS="layers codespell"; PARTS=quick for seconds
 .PHONY: lint
 lint:

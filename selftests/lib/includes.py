@@ -23,11 +23,40 @@ def room(path):
     return os.path.dirname(path)
 
 
+def circles(uses):
+    """A shortest circle of each unit that is on one, each circle once. `uses`: unit → units."""
+    seen, found = set(), []
+    for start in sorted(uses):
+        way = way_back(uses, start)
+        if way and not seen & set(way):
+            found.append(way)
+            seen |= set(way)
+    return found
+
+
+def way_back(uses, start):
+    """A shortest way from a unit to itself, or nothing."""
+    came, queue = {}, deque([start])
+    while queue:
+        at = queue.popleft()
+        for to in sorted(uses.get(at, ())):
+            if to == start:
+                way = [at]
+                while way[-1] != start:
+                    way.append(came[way[-1]])
+                return way[::-1]
+            if to not in came:
+                came[to] = at
+                queue.append(to)
+    return None
+
+
 class Layers:
     """layers.conf: `above` has of each directory all that it may include; `order` has them as they are written."""
 
     def __init__(self, top):
         self.order, self.above, self.direct, self.wrong = [], {}, {}, []
+        self.calling = []       # directories with circles of calls
         with open(os.path.join(top, CONF), encoding="utf-8") as f:
             for number, line in enumerate(f, 1):
                 line = line.split("#")[0].strip()
@@ -37,7 +66,10 @@ class Layers:
                 if not colon:
                     self.wrong.append(f"{CONF}:{number}: no colon")
                     continue
-                self.add(left.split(), right.split(), f"{CONF}:{number}")
+                if left == "circles of calls":
+                    self.calling += right.split()
+                else:
+                    self.add(left.split(), right.split(), f"{CONF}:{number}")
 
     def add(self, left, right, where):
         """One line."""
@@ -108,32 +140,6 @@ class Tree:
             own = unit(path) + ".h"
             if path.endswith(".c") and own in self.files and self.first.get(path) != own:
                 found.append(f"{path}: does not include {own} first")
-        for circle in self.circles():
+        for circle in circles(self.uses):
             found.append(f"{circle[0]}: circle: {' → '.join(circle + circle[:1])}")
         return found
-
-    def circles(self):
-        """A shortest circle of each unit that is on one, each circle once."""
-        seen, circles = set(), []
-        for start in self.units:
-            way = self.way_back(start)
-            if way and not seen & set(way):
-                circles.append(way)
-                seen |= set(way)
-        return circles
-
-    def way_back(self, start):
-        """A shortest way from a unit to itself, or nothing."""
-        came, queue = {}, deque([start])
-        while queue:
-            at = queue.popleft()
-            for to in sorted(self.uses[at]):
-                if to == start:
-                    way = [at]
-                    while way[-1] != start:
-                        way.append(came[way[-1]])
-                    return way[::-1]
-                if to not in came:
-                    came[to] = at
-                    queue.append(to)
-        return None

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What includes what (selftests/lint/layers), and docs/architecture.md: its drawings, and what it names."""
+"""What includes what (selftests/lint/layers), what calls what (selftests/lint/calls), and docs/architecture.md:
+its drawings, and what it names."""
 import os
 import re
 import shutil
@@ -9,14 +10,14 @@ import tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok
-from tree import run, TOP
+from tree import BUILD, run, TOP
 
 DOCUMENT = "docs/architecture.md"
 
 
-def said(*command):
+def said(*command, **how):
     """What a program prints, and its status."""
-    p = run(*command)
+    p = run(*command, **how)
     return (p.stdout + p.stderr).decode(), p.returncode
 
 
@@ -75,6 +76,50 @@ with tempfile.TemporaryDirectory() as copy:
         f.write("")
     out, status = said(f"{copy}/docs/draw", "check")
     ok("drawings of another tree are found", status == 1 and out.count("run make docs") == 2, out)
+
+# ---- calls, in the tree and in a small one
+
+found, status = said(f"{TOP}/selftests/lint/run", "calls", env={**os.environ, "EHS_BUILD": BUILD})
+ok("no files of a directory call each other in a circle", status == 0, found)
+
+SMALL = {
+    "one": "int two(void);\nint one(void);\nint one(void) { return two(); }\n",
+    "two": "int three;\nint two(void);\nint two(void) { return three; }\n",
+    # there are calls of its own, and of what is not in the tree
+    "three": "#include <stdlib.h>\nvoid own(void);\nvoid own(void) { abort(); }\nvoid four(void) { own(); }\n",
+}
+
+
+def calls(small, **files):
+    """What the rule says of a tree with these files in lib/, and its status."""
+    for name, code in {**SMALL, **files}.items():
+        with open(f"{small}/lib/{name}.c", "w", encoding="utf-8") as f:
+            f.write(code)
+        run("gcc", "-c", "-o", f"{small}/build/lib/{name}.o", f"{small}/lib/{name}.c").check_returncode()
+    return said(f"{TOP}/selftests/lint/calls", small, env={**os.environ, "EHS_BUILD": "build"})
+
+
+with tempfile.TemporaryDirectory() as small:
+    for name in ("lib", "build/lib", "selftests/lint"):
+        os.makedirs(f"{small}/{name}")
+    conf = f"{small}/selftests/lint/layers.conf"
+    with open(conf, "w", encoding="utf-8") as f:
+        f.write("lib:\n")
+    out, status = said(f"{TOP}/selftests/lint/calls", small, env={**os.environ, "EHS_BUILD": "build"})
+    ok("without objects it has not looked", status == 1 and "no objects" in out, out)
+    out, status = calls(small)
+    ok("files that call one way are good", status == 0 and not out, out)
+    wrong = {"three": "int one(void);\nint three = 1;\nint call(void);\nint call(void) { return one(); }\n",
+             "two": SMALL["two"].replace("int three;", "extern int three;")}
+    out, status = calls(small, **wrong)
+    ok("a circle is found, with a name of each step, also of a variable", status == 0 and out == "lib/one: circle "
+       "of calls: lib/one → lib/two (two), lib/two → lib/three (three), lib/three → lib/one (one)\n", out)
+    with open(conf, "a", encoding="utf-8") as f:
+        f.write("circles of calls: lib\n")
+    out, status = calls(small, **wrong)
+    ok("in a directory that layers.conf names it may be there", status == 0 and not out, out)
+    out, status = calls(small)
+    ok("and is to be there", status == 0 and out == "selftests/lint/layers.conf: lib has no circle of calls\n", out)
 
 # ---- what docs/architecture.md names
 
