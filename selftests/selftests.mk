@@ -87,8 +87,8 @@ $(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(
 
 # What ehlaunch decides by itself.
 $(O)/selftests/unit/test_launch: $(call objects,$(addprefix helpers/ehlaunch/,limits.c rules.c) helpers/common/names.c lib/site/who.c lib/site/map.c)
-$(O)/selftests/unit/test_origin: $(call objects,$(addprefix helpers/ehlaunch/,caller.c cgroup.c folder.c limits.c origin.c) $(addprefix helpers/common/,names.c pidfd.c))
-$(O)/selftests/unit/test_confined: $(call objects,$(addprefix helpers/ehlaunch/,caller.c cgroup.c confined.c folder.c limits.c origin.c) $(addprefix helpers/common/,names.c pidfd.c))
+$(O)/selftests/unit/test_origin: $(call objects,$(addprefix helpers/ehlaunch/,caller.c cgroup.c folder.c limits.c origin.c request.c) $(addprefix helpers/common/,names.c pidfd.c))
+$(O)/selftests/unit/test_confined: $(call objects,$(addprefix helpers/ehlaunch/,caller.c cgroup.c confined.c folder.c limits.c origin.c request.c) $(addprefix helpers/common/,names.c pidfd.c))
 
 # What Prometheus is told.
 $(O)/selftests/unit/test_exposition: $(O)/tools/ehmetrics/exposition.o

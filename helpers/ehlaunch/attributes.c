@@ -4,7 +4,7 @@
  * program. They are reduced to what a guest may have (limits.c). What a launcher without root's rights
  * may not set stays as it is.
  */
-#include "launch.h"
+#include "attributes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * process, and removed when it is empty, which the kernel reports through cgroup.events. Nothing is
  * kept that the tree does not have: the next launcher goes on with what it finds there.
  */
-#include "launch.h"
+#include "cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +22,9 @@
 
 #include "caller.h"
 #include "folder.h"
+#include "helpers/common/names.h"
+#include "limits.h"
+#include "site.h"
 
 #define CGROUP_WEIGHT_MANAGED "100"
 #define CGROUP_WEIGHT_GUEST "50" /* the owner's own work goes first */
@@ -31,18 +34,6 @@
 /* managed/ and all/, and guest/; -1: there are no cgroups */
 static int cgroup_sessions[] = { -1, -1 }, cgroup_guests = -1;
 static char cgroup_launcher[LAUNCH_NOTE_PROCESS]; /* this one, as caller_say() says it */
-
-int cgroup_write(int folder, const char *name, const char *text)
-{
-	int fd = openat(folder, name, O_WRONLY | O_CLOEXEC), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
 
 /* ---- the tree ---- */
 
@@ -78,7 +69,7 @@ static void cgroup_enable(int folder)
 	static const char *const controllers[] = { "+cpu", "+pids", "+memory", "+io" };
 
 	for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++)
-		cgroup_write(folder, "cgroup.subtree_control", controllers[i]);
+		folder_write(folder, "cgroup.subtree_control", controllers[i]);
 }
 
 static void cgroup_enable_path(const char *root)
@@ -118,8 +109,8 @@ static int cgroup_make(const char *root, const char *name, const char *weight)
 	if (fd < 0)
 		return -errno;
 	snprintf(io, sizeof(io), "default %s", weight);
-	cgroup_write(fd, "cpu.weight", weight);
-	cgroup_write(fd, "io.weight", io);
+	folder_write(fd, "cpu.weight", weight);
+	folder_write(fd, "io.weight", io);
 	return fd;
 }
 
@@ -131,15 +122,15 @@ static void cgroup_limit(int folder)
 
 	if (rules.guest_pids)
 		snprintf(text, sizeof(text), "%u", rules.guest_pids);
-	cgroup_write(folder, "pids.max", text);
+	folder_write(folder, "pids.max", text);
 	if (rules.guest_cpu) {
 		limits_cpu(rules.guest_cpu, text);
-		cgroup_write(folder, "cpu.max", text);
+		folder_write(folder, "cpu.max", text);
 	}
 	if (!rules.guest_memory)
 		return;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)rules.guest_memory << 20);
-	cgroup_write(folder, "memory.max", text);
+	folder_write(folder, "memory.max", text);
 }
 
 /* Kernels before 5.7 have no such attributes: there any guest may be joined. */
@@ -379,19 +370,11 @@ bool cgroup_kill_is_good(const struct request *r)
 	       names_is_id(r->kill.id);
 }
 
-int cgroup_kill_guest(const char *id)
-{
-	char name[LAUNCH_ID_MAX + 16];
-
-	snprintf(name, sizeof(name), "%s/cgroup.kill", id);
-	return cgroup_guests < 0 ? -ENOENT : cgroup_write(cgroup_guests, name, "1");
-}
-
 int cgroup_kill(const struct request *r)
 {
-	int err = cgroup_kill_guest(r->kill.id);
+	int err = cgroup_guests < 0 ? -ENOENT : folder_kill(cgroup_guests, r->kill.id);
 
-	tell(r->fds[LAUNCH_FD_NEWS], err ? LAUNCH_CGROUP : LAUNCH_READY, -err);
+	request_tell(r->fds[LAUNCH_FD_NEWS], err ? LAUNCH_CGROUP : LAUNCH_READY, -err);
 	return 0;
 }
 
@@ -430,7 +413,7 @@ void cgroup_kill_in(ino_t space)
 		if (guest < 0)
 			continue;
 		if (cgroup_is_in(guest, space))
-			cgroup_write(guest, "cgroup.kill", "1");
+			folder_write(guest, "cgroup.kill", "1");
 		close(guest);
 	}
 	closedir(dir);

@@ -18,8 +18,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "launch.h"
+#include "cgroup.h"
 #include "origin.h"
+#include "site.h"
 
 #ifndef PR_SCHED_CORE
 #define PR_SCHED_CORE 62 /* of Linux 5.14 */

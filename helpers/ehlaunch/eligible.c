@@ -4,7 +4,7 @@
  * of its threads are looked at, each of which may be confined by itself; those that begin meanwhile are as the ones that
  * started them. A process cannot undo what confines it, so that it changes after the look does not matter.
  */
-#include "launch.h"
+#include "eligible.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -91,6 +91,6 @@ int eligible_answer(const struct request *r)
 		told.reason = found.reason;
 		snprintf(told.text, sizeof(told.text), "%s", found.text);
 	}
-	send(r->fds[LAUNCH_FD_NEWS], &told, sizeof(told), MSG_NOSIGNAL | MSG_DONTWAIT);
+	request_answer(r->fds[LAUNCH_FD_NEWS], &told, sizeof(told), NULL, 0);
 	return 0;
 }

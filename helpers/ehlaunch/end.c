@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The child that becomes an executor's end. */
-#include "launch.h"
+#include "end.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,15 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "attributes.h"
+#include "cgroup.h"
+#include "helpers/common/names.h"
 #include "helpers/ehguest/guest.h"
+#include "known.h"
+#include "limits.h"
+#include "site.h"
+#include "user.h"
+#include "view.h"
 
 /* Descriptors of the child beside its socket, until it is set up. */
 struct end_files {
@@ -112,14 +120,10 @@ static int end_limits(const struct launch_start *q)
 	return 0;
 }
 
-/* The calls bypass libc, which would look for other threads. */
 static int end_user(const struct launch_start *q, const struct identity *who)
 {
 	if (!geteuid() &&
-	    (attributes_take_bounding(q) || syscall(SYS_setgroups, who->ngroups, who->groups) ||
-	     syscall(SYS_setresgid, who->gid, who->gid, who->gid) ||
-	     syscall(SYS_setresuid, who->uid, who->uid, who->uid) ||
-	     attributes_take_capabilities(q)))
+	    (attributes_take_bounding(q) || user_become(who) || attributes_take_capabilities(q)))
 		return -1;
 	/* What a view shows is its user's, or of a host that is not trusted. */
 	if (q->flags & (LAUNCH_NO_NEW_PRIVS | LAUNCH_VIEW) &&
@@ -237,19 +241,19 @@ int end_start(const struct request *r)
 
 	if (!geteuid() && !rules_admit(&rules, q->user, q->uid) &&
 	    !rules_mapped(&rules, q->user, q->uid)) {
-		tell(f.news, LAUNCH_RULES, 0);
+		request_tell(f.news, LAUNCH_RULES, 0);
 		return 0;
 	}
 	if (q->flags & LAUNCH_VIEW)
 		f.view = r->fds[LAUNCH_FD_FIRST_OPTION];
 	if (f.view >= 0 && !view_is_ours(f.view, q->user, q->uid)) {
-		tell(f.news, LAUNCH_FOREIGN, 0);
+		request_tell(f.news, LAUNCH_FOREIGN, 0);
 		return 0;
 	}
 	/* The first end of a guest may find that it needs home's files; the next one is in their view. */
 	err = cgroup_begin(q->id, q->uid, f.view >= 0, &cgroup);
 	if (err) {
-		tell(f.news, LAUNCH_CGROUP, -err);
+		request_tell(f.news, LAUNCH_CGROUP, -err);
 		return 0;
 	}
 	end_note_view(cgroup, f.view);

@@ -3,7 +3,7 @@
  * Servers of this host's files: for each request a child that keeps one process of the user, ehfiles, with
  * no other rights.
  */
-#include "launch.h"
+#include "files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +20,9 @@
 #include <unistd.h>
 
 #include "helpers/common/control.h"
+#include "keep.h"
+#include "site.h"
+#include "user.h"
 
 #define FILES_HIGH 64
 
@@ -31,7 +34,7 @@ bool files_is_good(const struct request *r)
 	const char *at = r->files.path, *end = (const char *)q + r->length;
 
 	return r->length > sizeof(*q) && !q->zero && r->nfds == FILES_FDS &&
-	       user_is_named(q->user, q->uid) && keep_is_good(&q->stay) && paths_take(&at, end) &&
+	       user_is_named(q->user, q->uid) && keep_is_good(&q->stay) && request_path(&at, end) &&
 	       at == end;
 }
 
@@ -77,7 +80,7 @@ static void __attribute__((noreturn)) files_run(const struct request *r, int con
 	execve(site.ehfiles, (char *const *)argv, (char *const *)environment);
 	err = -errno;
 tell:
-	tell(news, stage, -err);
+	request_tell(news, stage, -err);
 	_exit(127);
 }
 
@@ -87,20 +90,24 @@ static void __attribute__((noreturn)) files_keep(const struct request *r)
 	/* This waits for the exec, and so knows that it was done. */
 	struct clone_args args = { .exit_signal = SIGCHLD, .flags = CLONE_VFORK };
 	const struct launch_files *q = &r->files.q;
+	const int news = r->fds[LAUNCH_FD_NEWS];
 	int control[2];
+	const struct keeping kept = {
+		.stay = q->stay, .uid = q->uid, .number = q->stay.number, .fds = control, .nfds = 1
+	};
 	siginfo_t end = { 0 };
 	pid_t pid;
 
-	keep_begin(r->fds[LAUNCH_FD_NEWS]);
+	keep_begin(r);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control)) {
-		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_DESCRIPTORS, errno);
+		request_tell(news, LAUNCH_DESCRIPTORS, errno);
 		_exit(1);
 	}
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (!pid)
 		files_run(r, control[1], self);
 	if (pid < 0) {
-		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_FORK, errno);
+		request_tell(news, LAUNCH_FORK, errno);
 		_exit(1);
 	}
 	/* It has told why. */
@@ -111,16 +118,10 @@ static void __attribute__((noreturn)) files_keep(const struct request *r)
 	 * It is connected last: whatever comes from it, its agent has its control, and may end. With no agent that
 	 * knows it, the executor would lose what it has begun to use.
 	 */
-	if (keep_outlive(r->fds[LAUNCH_FD_NEWS]) || keep_tell(r->fds[LAUNCH_FD_NEWS], control, 1) ||
-	    control_connect(control[0], 0, r->fds[FILES_FD_SOCKET]))
+	if (keep_ready(news, &kept) || control_connect(control[0], 0, r->fds[FILES_FD_SOCKET]))
 		_exit(1);
 	close(r->fds[FILES_FD_SOCKET]);
-	keep_stay(pid, r->fds[LAUNCH_FD_NEWS],
-		  &(struct keeping){ .stay = q->stay,
-				     .uid = q->uid,
-				     .number = q->stay.number,
-				     .fds = control,
-				     .nfds = 1 });
+	keep_stay(pid, news, &kept);
 }
 
 int files_start(const struct request *r)

@@ -15,7 +15,6 @@
 
 #include "caller.h"
 #include "helpers/common/pidfd.h"
-#include "launch.h"
 
 #define FOLDER_DEPTH 100 /* of cgroups that a guest has made below its own */
 #define FOLDER_AGAIN_MS 1000 /* one that is empty could not be removed */
@@ -58,6 +57,26 @@ struct folder *folder_find(int above, const char *id)
 	while (f && (f->above != above || strcmp(f->id, id)))
 		f = f->next;
 	return f;
+}
+
+int folder_write(int folder, const char *name, const char *text)
+{
+	int fd = openat(folder, name, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int folder_kill(int above, const char *id)
+{
+	char name[FOLDER_PATH];
+
+	snprintf(name, sizeof(name), "%s/cgroup.kill", id);
+	return folder_write(above, name, "1");
 }
 
 /* Reading it, too, takes note of the last change: the next one is another event. */
@@ -168,9 +187,9 @@ void folder_look(struct folder *f)
 /* ---- its end ---- */
 
 /* It cannot kill what it has started, and perhaps nobody else is there who knows of it. */
-static void folder_kill(struct folder *f)
+static void folder_kill_rest(struct folder *f)
 {
-	int err = cgroup_kill_guest(f->id);
+	int err = folder_kill(f->above, f->id);
 
 	/* -ENOENT: it has been removed, or this kernel has no cgroup.kill. */
 	f->kill = err && err != -ENOENT;
@@ -228,7 +247,7 @@ void folder_end_again(struct folder *f)
 		return;
 	}
 	if (!err || err == ESRCH)
-		folder_kill(f);
+		folder_kill_rest(f);
 	if (!err)
 		close(pidfd);
 }
@@ -242,7 +261,7 @@ static void folder_take(struct folder *f)
 		f->kill = true;
 	}
 	if (f->kill)
-		folder_kill(f);
+		folder_kill_rest(f);
 	folder_look(f);
 }
 

@@ -23,6 +23,11 @@ int folders_wait_ms(void);
 /** How many there are in the directory `above` that are this user's; FOLDER_NOBODY: of guests. */
 unsigned int folders_count(int above, uid_t uid);
 
+/** Writes to a file of a cgroup. 0 or -errno. */
+int folder_write(int folder, const char *name, const char *text);
+/** Kills all that is in the cgroup above/id. 0, -ENOENT: there is none, or not with this kernel, or another -errno. */
+int folder_kill(int above, const char *id);
+
 /** Begins to watch above/id, which may be empty: folder_look() follows. NULL: out of memory or descriptors. */
 struct folder *folder_watch(int above, const char *id, uid_t uid);
 /** NULL: it is not watched. */

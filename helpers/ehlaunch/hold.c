@@ -4,7 +4,7 @@
  * the view's tasks are killed. Without it, tasks would see errors of their files when ehview or the keeper
  * ends, and could go on with them. It never looks into the view, and so nothing can hold it up.
  */
-#include "view.h"
+#include "hold.h"
 
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -14,7 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "helpers/end/calls.h"
+#include "site.h"
 
 /* Closes all but these: an agent is to see that others have ended, although this goes on. */
 static void hold_only(int *fds, unsigned int n)

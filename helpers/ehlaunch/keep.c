@@ -9,7 +9,7 @@
  * and has what that needs. It does nothing else then, and never looks into the view: the end of the
  * child, a word of the agent and the limit are all that it waits for.
  */
-#include "launch.h"
+#include "keep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,14 +32,15 @@
 
 static pid_t keep_parent; /* the ehlaunch that has started this */
 
-void keep_begin(int news)
+void keep_begin(const struct request *r)
 {
+	const int news = r->fds[LAUNCH_FD_NEWS];
 	struct pollfd p = { .fd = news };
 	int flags = fcntl(news, F_GETFL);
 
 	keep_parent = getppid();
 	prctl(PR_SET_NAME, "ehkeep");
-	forget_agents();
+	r->forget_agents();
 	signal(SIGCHLD, SIG_DFL);
 	calls_mask(0);
 	/*
@@ -77,22 +78,18 @@ bool keep_is_good(const struct launch_stay *stay)
 	       memchr(stay->other, 0, sizeof(stay->other)) && stay->limit_ms <= ATTACH_STOPPED_MS;
 }
 
-int keep_outlive(int news)
+static int keep_tell(int news, const struct keeping *k)
+{
+	const struct launch_news told = { .stage = LAUNCH_READY };
+
+	return request_answer(news, &told, sizeof(told), k->fds, k->nfds);
+}
+
+int keep_ready(int news, const struct keeping *k)
 {
 	int flags = fcntl(news, F_GETFL);
 
-	return flags < 0 ? -1 : fcntl(news, F_SETFL, flags & ~O_ASYNC);
-}
-
-int keep_tell(int news, const int *fds, int nfds)
-{
-	struct launch_news told = { .stage = LAUNCH_READY };
-	struct iovec iov = { &told, sizeof(told) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	union descriptors room;
-
-	descriptors_put(&msg, &room, fds, nfds);
-	return sendmsg(news, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(told) ? 0 : -1;
+	return flags < 0 || fcntl(news, F_SETFL, flags & ~O_ASYNC) || keep_tell(news, k) ? -1 : 0;
 }
 
 /* Gives an agent what the last one had. Returns the socket, or -1: there is none yet. */
@@ -117,7 +114,7 @@ static int keep_attach(const struct keeping *k)
 	n = kept_encode(&told, frame + FRAME_HEADER);
 	frame_header(frame, FRAME_KEPT, n);
 	n += FRAME_HEADER;
-	if (send(fd, frame, n, MSG_NOSIGNAL | MSG_DONTWAIT) == n && !keep_tell(fd, k->fds, k->nfds))
+	if (send(fd, frame, n, MSG_NOSIGNAL | MSG_DONTWAIT) == n && !keep_tell(fd, k))
 		return fd;
 	close(fd);
 	return -1;

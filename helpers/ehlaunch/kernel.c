@@ -3,7 +3,7 @@
  * Registers an agent with the module, for which it needs CAP_NET_ADMIN, and hands it the socket. The
  * module obeys that socket from then on, whoever writes to it.
  */
-#include "launch.h"
+#include "kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include <linux/ehsched.h>
+
+#include "rights.h"
+#include "site.h"
 
 #define KERNEL_BUFFER (4 << 20) /* each exec that waits is one message */
 #define KERNEL_ANSWER_S 2 /* it answers within the call */
@@ -265,10 +268,7 @@ bool kernel_is_good(const struct request *r)
 int kernel_register(const struct request *r)
 {
 	struct launch_registered told = { .news.stage = LAUNCH_MODULE };
-	struct iovec iov = { &told, sizeof(told) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	int fd = kernel_open(), family, err = fd < 0 ? fd : 0;
-	union descriptors room;
 
 	if (!err) {
 		family = kernel_family(fd, told.text);
@@ -278,12 +278,10 @@ int kernel_register(const struct request *r)
 		err = kernel_set_bounds(fd, family, told.text);
 	if (!err)
 		err = kernel_set_cgroups(fd, family, told.text);
-	if (!err) {
+	if (!err)
 		told.news.stage = LAUNCH_READY;
-		descriptors_put(&msg, &room, &fd, 1);
-	}
 	told.news.error = -err;
-	sendmsg(r->fds[LAUNCH_FD_NEWS], &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	request_answer(r->fds[LAUNCH_FD_NEWS], &told, sizeof(told), &fd, !err);
 	if (fd >= 0)
 		close(fd);
 	return 0;

@@ -3,7 +3,7 @@
  * Users that were looked up a moment ago. A child looks one up and tells the launcher, while it is
  * still root; the children after it have what the launcher knew when they were forked.
  */
-#include "launch.h"
+#include "known.h"
 
 #include <errno.h>
 #include <string.h>

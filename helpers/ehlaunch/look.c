@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* ehlook, which looks at files with the rights of the users that it is asked for. */
-#include "launch.h"
+#include "look.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "keep.h"
+#include "site.h"
 #include "wire/look.h"
 
 #define LOOK_NICE (-10) /* at most the priority of an agent */
@@ -37,7 +39,7 @@ static void __attribute__((noreturn)) look_keep(const struct request *r)
 	const pid_t self = getpid();
 	pid_t pid;
 
-	keep_begin(r->fds[LAUNCH_FD_NEWS]);
+	keep_begin(r);
 	prctl(PR_SET_NAME, "ehkeep-look");
 	pid = fork();
 	if (!pid)

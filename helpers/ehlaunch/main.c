@@ -20,12 +20,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cgroup.h"
+#include "eligible.h"
+#include "end.h"
+#include "files.h"
 #include "folder.h"
 #include "helpers/ehguest/guest.h"
-#include "launch.h"
+#include "kernel.h"
+#include "known.h"
+#include "look.h"
+#include "request.h"
+#include "rights.h"
+#include "session.h"
+#include "site.h"
+#include "view.h"
 #include "wire/launch_digest.h"
-
-struct rules rules;
 
 static uint64_t main_digest; /* of our options */
 
@@ -63,13 +72,6 @@ static const struct main_kind {
 	[LAUNCH_ELIGIBLE] = { eligible_is_good, eligible_answer },
 };
 
-void tell(int news, enum launch_stage stage, int error)
-{
-	const struct launch_news told = { .stage = stage, .error = error };
-
-	send(news, &told, sizeof(told), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 static void main_answer(const struct request *r)
 {
 	int err;
@@ -78,27 +80,17 @@ static void main_answer(const struct request *r)
 		return;
 	if (r->length >= sizeof(r->head) &&
 	    (r->head.version < LAUNCH_OLDEST || r->head.version > LAUNCH_VERSION)) {
-		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_REQUEST, EPROTONOSUPPORT);
+		request_tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_REQUEST, EPROTONOSUPPORT);
 		return;
 	}
 	if (r->length < sizeof(r->head) || r->head.kind >= LAUNCH_KINDS ||
 	    !main_kinds[r->head.kind].is_good(r)) {
-		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_REQUEST, EPROTO);
+		request_tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_REQUEST, EPROTO);
 		return;
 	}
 	err = main_kinds[r->head.kind].serve(r);
 	if (err)
-		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_FORK, -err);
-}
-
-bool descriptor_is(int fd, const char *kind)
-{
-	char link[32], name[32];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, name, sizeof(name));
-	return n > (ssize_t)strlen(kind) && !memcmp(name, kind, strlen(kind));
+		request_tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_FORK, -err);
 }
 
 /*
@@ -113,11 +105,11 @@ static void main_close(const int *fds, int n)
 	pid_t pid;
 
 	for (int i = 0; i < n; i++) {
-		const bool is_socket = descriptor_is(fds[i], "socket:[");
+		const bool is_socket = request_fd_is(fds[i], "socket:[");
 
 		if (is_socket)
 			setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &none, sizeof(none));
-		if (is_socket || descriptor_is(fds[i], "mnt:["))
+		if (is_socket || request_fd_is(fds[i], "mnt:["))
 			close(fds[i]);
 		else
 			others[left++] = fds[i];
@@ -163,7 +155,7 @@ enum { FIRST, KNOWN, CGROUP, FIXED, AGENTS = 8 }; /* of one host: one, or the la
 static struct pollfd main_fds[FIXED + AGENTS];
 static int main_nfds = FIXED;
 
-void forget_agents(void)
+static void main_forget_agents(void)
 {
 	close(main_fds[FIRST].fd);
 	for (int i = FIXED; i < main_nfds; i++)
@@ -179,7 +171,7 @@ static void main_begin(int agent)
 		.rules = main_digest,
 	};
 
-	send(agent, &told, sizeof(told), MSG_NOSIGNAL | MSG_DONTWAIT);
+	request_answer(agent, &told, sizeof(told), NULL, 0);
 }
 
 static bool main_listens(void)
@@ -272,7 +264,7 @@ static void main_stay(int changes)
 		return;
 	prctl(PR_SET_NAME, "ehkeep-guests");
 	/* Others may wait for the end of what was the agent's. */
-	forget_agents();
+	main_forget_agents();
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		close(fd);
 	known_close();
@@ -329,6 +321,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "ehlaunch: no room for a request: %s\n", strerror(errno));
 		return 1;
 	}
+	r->forget_agents = main_forget_agents;
 	if (rules.cgroup && cgroup_open(rules.cgroup, &changes)) {
 		fprintf(stderr, "ehlaunch: %s cannot be watched: %s\n", rules.cgroup,
 			strerror(errno));

@@ -16,7 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "launch.h"
+#include "cgroup.h"
+#include "folder.h"
 
 #define ORIGIN_TYPES 128u /* kinds of BPF programs; no kernel has that many */
 #define ORIGIN_PROGRAMS 64 /* of one kind */
@@ -125,6 +126,6 @@ int origin_limits(int origin, int session)
 
 	for (size_t i = 0; !err && i < sizeof(names) / sizeof(names[0]); i++)
 		if (origin_least(origin, names[i], &least))
-			err = cgroup_write(session, names[i], least.text);
+			err = folder_write(session, names[i], least.text);
 	return err;
 }

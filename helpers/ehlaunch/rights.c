@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "launch.h"
+#include "rights.h"
 
 #include <errno.h>
 #include <linux/capability.h>

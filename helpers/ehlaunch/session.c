@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sessions of `ehctl run`: cgroups whose tasks may be transferred. */
-#include "launch.h"
+#include "session.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "caller.h"
+#include "cgroup.h"
+#include "folder.h"
 #include "origin.h"
-#include "wire/wish.h"
 #include "wire/view.h"
+#include "wire/wish.h"
 
 enum { SESSION_FD_CLIENT = LAUNCH_FD_NEWS + 1, SESSION_FDS };
 
@@ -35,7 +37,7 @@ static int session_move(const struct caller *caller, int origin, int to)
 	if (!caller_lives(caller))
 		return -ESRCH;
 	snprintf(text, sizeof(text), "%d", (int)caller->pid);
-	return cgroup_write(to, "cgroup.procs", text);
+	return folder_write(to, "cgroup.procs", text);
 }
 
 static int session_make(const struct launch_session *q, const struct caller *caller, int origin,
@@ -89,6 +91,6 @@ int session_start(const struct request *r)
 	}
 	told.news.stage = !err ? LAUNCH_READY : err == -EPERM ? LAUNCH_CONFINED : LAUNCH_CGROUP;
 	told.news.error = -err;
-	send(r->fds[LAUNCH_FD_NEWS], &told, sizeof(told), MSG_NOSIGNAL | MSG_DONTWAIT);
+	request_answer(r->fds[LAUNCH_FD_NEWS], &told, sizeof(told), NULL, 0);
 	return 0;
 }

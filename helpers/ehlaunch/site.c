@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "launch.h"
+#include "site.h"
 
 #include <fcntl.h>
 
 #include "helpers/common/companion.h"
 
+struct rules rules;
 struct site site = { .namespace = -1 };
 
 static void site_find(const char *name, char path[EHS_PATH_MAX + 1])

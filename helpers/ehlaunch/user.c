@@ -3,12 +3,16 @@
  * Whose process an executor's end becomes. Home says a name and numbers; what they are worth is known
  * on this host, and the site may have a map. A member of the cluster that names a group gets it only for a user who is in it here.
  */
-#include "launch.h"
+#include "user.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "helpers/common/lookup.h"
+#include "known.h"
+#include "site.h"
 
 static gid_t user_groups[JOB_GROUPS_MAX];
 

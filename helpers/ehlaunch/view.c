@@ -16,6 +16,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "keep.h"
+#include "site.h"
+#include "view_fuse.h"
+
 #define VIEW_MADE_MAX 256 /* views; an older one must be mounted again for new tasks */
 
 /*
@@ -41,7 +45,7 @@ bool view_is_good(const struct request *r)
 	    !keep_is_good(&q->stay))
 		return false;
 	for (uint32_t i = 0; i < q->ntrees; i++) {
-		path = paths_take(&at, end);
+		path = request_path(&at, end);
 		/* The first is the root, and no other. */
 		if (!path || !i == !!path[1])
 			return false;
@@ -60,27 +64,25 @@ static void __attribute__((noreturn)) view_try(const struct request *r)
 		error = ENOENT;
 	else if (view_fuse_open() < 0)
 		error = errno;
-	tell(r->fds[LAUNCH_FD_NEWS], error ? LAUNCH_FUSE : LAUNCH_READY, error);
+	request_tell(r->fds[LAUNCH_FD_NEWS], error ? LAUNCH_FUSE : LAUNCH_READY, error);
 	_exit(0);
 }
 
-static int view_make(struct mounting *v, int *fds, int *nfds, pid_t *pid)
+static int view_make(struct mounting *v, int fds[LAUNCH_MOUNTED], pid_t *pid)
 {
-	int control = -1, err;
+	int err;
 
 	v->stage = LAUNCH_NAMESPACE;
 	fds[LAUNCH_FD_NAMESPACE] = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 	if (fds[LAUNCH_FD_NAMESPACE] < 0)
 		return -errno;
-	*nfds = 1;
 	v->stage = LAUNCH_ACCOUNT;
 	err = user_here(v->q->user, v->q->uid, true, &v->who);
 	if (err)
 		return err;
-	*pid = view_fuse_start(v, &control);
+	*pid = view_fuse_start(v, &fds[LAUNCH_FD_CONTROL]);
 	if (*pid < 0)
 		return *pid;
-	fds[(*nfds)++] = control;
 	if (view_mount(v))
 		return -errno;
 	v->stage = LAUNCH_READY;
@@ -92,35 +94,35 @@ static void __attribute__((noreturn)) view_run(const struct request *r)
 	struct mounting v = { .q = &r->mount.q };
 	const char *at = r->mount.paths, *end = (const char *)v.q + r->length;
 	const int socket = r->fds[LAUNCH_FD_NEWS];
-	int fds[LAUNCH_MOUNTED], nfds = 0, error;
+	int fds[LAUNCH_MOUNTED], error;
+	const struct keeping kept = { .stay = v.q->stay,
+				      .executor = true,
+				      .uid = v.q->uid,
+				      .number = v.q->ntrees,
+				      .fds = fds,
+				      .nfds = LAUNCH_MOUNTED };
 	pid_t pid = 0;
 
-	keep_begin(socket);
+	keep_begin(r);
 	for (uint32_t i = 0; i < v.q->ntrees; i++)
-		v.trees[i] = (struct tree){ .path = paths_take(&at, end),
+		v.trees[i] = (struct tree){ .path = request_path(&at, end),
 					    .socket = r->fds[LAUNCH_FD_NEWS + 1 + i],
 					    .mount = -1 };
-	error = -view_make(&v, fds, &nfds, &pid);
+	error = -view_make(&v, fds, &pid);
 	/* Only the view's tasks are in its namespace. */
 	if (!error && setns(site.namespace, CLONE_NEWNS)) {
 		error = errno;
 		v.stage = LAUNCH_NAMESPACE;
 	}
 	if (error) {
-		tell(socket, v.stage, error);
+		request_tell(socket, v.stage, error);
 		_exit(1);
 	}
-	if (keep_outlive(socket) || keep_tell(socket, fds, nfds))
+	if (keep_ready(socket, &kept))
 		_exit(1);
 	for (uint32_t i = 0; i < v.q->ntrees; i++)
 		close(v.trees[i].mount);
-	keep_stay(pid, socket,
-		  &(struct keeping){ .stay = v.q->stay,
-				     .executor = true,
-				     .uid = v.q->uid,
-				     .number = v.q->ntrees,
-				     .fds = fds,
-				     .nfds = nfds });
+	keep_stay(pid, socket, &kept);
 }
 
 /* ---- in the launcher ---- */
@@ -145,7 +147,7 @@ bool view_is_ours(int namespace, const char *user, uid_t uid)
 	struct stat st;
 
 	/* Before it is asked anything: other files would answer as they like, or not at all. */
-	if (!descriptor_is(namespace, "mnt:[") || ioctl(namespace, NS_GET_NSTYPE) != CLONE_NEWNS ||
+	if (!request_fd_is(namespace, "mnt:[") || ioctl(namespace, NS_GET_NSTYPE) != CLONE_NEWNS ||
 	    fstat(namespace, &st) || !view_owner_is_ours(namespace))
 		return false;
 	for (unsigned int i = 0; i < VIEW_MADE_MAX; i++)
@@ -200,6 +202,6 @@ int view_start(const struct request *r)
 	close(go[0]);
 	close(go[1]);
 	if (err)
-		tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_NAMESPACE, -err);
+		request_tell(r->fds[LAUNCH_FD_NEWS], LAUNCH_NAMESPACE, -err);
 	return 0;
 }

@@ -1,43 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file view.h
- * The parts of a request LAUNCH_MOUNT, in the child that serves it.
+ * Views of home's files: LAUNCH_MOUNT.
  */
 #ifndef EHLAUNCH_VIEW_H
 #define EHLAUNCH_VIEW_H
 
-#include "launch.h"
+#include "request.h"
 
-/** One of home's file systems. */
-struct tree {
-	const char *path; /**< where home has mounted it */
-	int socket; /**< of its server */
-	int mount; /**< detached; -1: none yet */
-};
-
-struct mounting {
-	const struct launch_mount *q;
-	struct tree trees[VIEW_TREES_MAX];
-	enum launch_stage stage; /**< the step that is done, for the answer when it fails */
-	struct identity who;
-};
-
-/* view_fuse.c */
-/** Opens a file system of FUSE, which loads its module. Returns it, or -1 with errno. */
-int view_fuse_open(void);
-/** Makes a device and a detached mount for each tree, and starts ehview. Returns its pid, or -errno;
- *  the agent's end of its control. */
-pid_t view_fuse_start(struct mounting *v, int *control);
-
-/* view_mount.c */
-/** Makes this process's mount namespace that of the view. 0, or -1 with errno. */
-int view_mount(struct mounting *v);
-
-/* hold.c */
-/**
- * Forks the holder of these devices: when this process, the keeper, or the server has ended it kills the
- * guests in the namespace that it is called in, and then gives the devices up. 0, or -1 with errno.
- */
-int hold_start(const int *devices, unsigned int n, pid_t server);
+/** Whether a request of kind LAUNCH_MOUNT is whole. */
+bool view_is_good(const struct request *r);
+/** Forks a child that mounts and answers. 0 or -errno. */
+int view_start(const struct request *r);
+/** Whether this is the namespace of a view of this user of home that was made here. */
+bool view_is_ours(int namespace, const char *user, uid_t uid);
 
 #endif

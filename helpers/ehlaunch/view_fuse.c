@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The devices of a view, and ehview, which serves them as the view's user. */
-#include "view.h"
+#include "view_fuse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,10 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "hold.h"
+#include "keep.h"
+#include "site.h"
 
 #define FUSE_HIGH 512 /* out of the way of ehview's descriptors */
 #define FUSE_FDS (3 * VIEW_TREES_MAX + 1)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The mount namespace of a view: home's tree as the root, with this node's devices and processes */
-#include "view.h"
+#include "view_mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "helpers/common/agent_address.h"
+#include "site.h"
 
 #define MOUNT_DETACH 2 /* MNT_DETACH; <sys/mount.h> and the kernel's header exclude each other */
 

@@ -20,7 +20,9 @@ class Calls:
 
     def __init__(self, top, build):
         self.layers = Layers(top)
-        self.units = {path: name for path, name in self.find(build) if os.path.exists(os.path.join(top, f"{name}.c"))}
+        # of several objects of a source that which was made last: make leaves the others as they were
+        last = {name: path for path, name in sorted(self.find(build), key=lambda found: os.path.getmtime(found[0]))}
+        self.units = {path: name for name, path in last.items() if os.path.exists(os.path.join(top, f"{name}.c"))}
         self.has = defaultdict(dict)    # directory → name → unit
         needs = defaultdict(set)
         for name, kind, symbol in self.symbols():

@@ -8,13 +8,9 @@
 #include <cmocka.h>
 
 #include "helpers/ehlaunch/confined.h"
-#include "helpers/ehlaunch/launch.h"
+#include "helpers/ehlaunch/site.h"
 
 struct rules rules;
-
-void tell(int news, enum launch_stage stage, int error)
-{
-}
 
 #define OURS \
 	"9:net_cls,net_prio:/\n6:devices:/system.slice/ehlaunch.service\n3:cpu,cpuacct:/\n0::/system.slice/ehlaunch.service\n"

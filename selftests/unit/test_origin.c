@@ -13,15 +13,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "helpers/ehlaunch/launch.h"
 #include "helpers/ehlaunch/origin.h"
+#include "helpers/ehlaunch/site.h"
 #include "temp.h"
 
 struct rules rules;
-
-void tell(int news, enum launch_stage stage, int error)
-{
-}
 
 static int top; /* a directory for each test */
 
