@@ -12,6 +12,8 @@
 #include "job/link.h"
 #include "wire/files.h"
 
+typedef struct files_message message;
+
 struct stream {
 	/* to be filled in by the owner */
 	/** Not 0: the message was wrong, and broke() follows. */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Directories that the executor has numbered. The most recently used ones have a descriptor; others are opened
  * again by their path. */
-#include "ehfiles.h"
+#include "folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,28 +16,15 @@
 #define FOLDER_DEPTH 2048 /* more is a loop */
 
 static struct folder *folders;
-static struct folder *folder_oldest, *folder_newest;
+/* Those with a descriptor; the one that was used last is the last. */
+static TAILQ_HEAD(, folder) folder_used = TAILQ_HEAD_INITIALIZER(folder_used);
 static unsigned int folder_opened;
-
-static void folder_unlink_open(struct folder *f)
-{
-	*(f->older ? &f->older->newer : &folder_oldest) = f->newer;
-	*(f->newer ? &f->newer->older : &folder_newest) = f->older;
-}
-
-static void folder_link_open(struct folder *f)
-{
-	f->older = folder_newest;
-	f->newer = NULL;
-	*(folder_newest ? &folder_newest->newer : &folder_oldest) = f;
-	folder_newest = f;
-}
 
 static void folder_close(struct folder *f)
 {
 	if (f->fd < 0)
 		return;
-	folder_unlink_open(f);
+	TAILQ_REMOVE(&folder_used, f, opened);
 	close(f->fd);
 	f->fd = -1;
 	folder_opened--;
@@ -81,13 +69,8 @@ int folder_know(const message *m)
 	return folder_add(m->offset, m->dir, m->name, m->ino);
 }
 
-void folder_forget(uint64_t id)
+void folder_forget(struct folder *f)
 {
-	struct folder *f = folder_find(id);
-
-	if (!f || id == FILES_ROOT)
-		return;
-	watch_forget(f);
 	folder_close(f);
 	HASH_DEL(folders, f);
 	free(f->name);
@@ -116,8 +99,8 @@ static int folder_open(struct folder *f, unsigned int depth)
 	int above = AT_FDCWD;
 
 	if (f->fd >= 0) {
-		folder_unlink_open(f);
-		folder_link_open(f);
+		TAILQ_REMOVE(&folder_used, f, opened);
+		TAILQ_INSERT_TAIL(&folder_used, f, opened);
 		return f->fd;
 	}
 	if (f->parent) {
@@ -135,9 +118,9 @@ static int folder_open(struct folder *f, unsigned int depth)
 		f->fd = -1;
 		return -ESTALE;
 	}
-	folder_link_open(f);
+	TAILQ_INSERT_TAIL(&folder_used, f, opened);
 	if (++folder_opened > FOLDER_OPEN_MAX)
-		folder_close(folder_oldest);
+		folder_close(TAILQ_FIRST(&folder_used));
 	return f->fd;
 }
 

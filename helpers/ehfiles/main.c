@@ -1,93 +1,102 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehfiles DIR: serves it (ehfiles.h). Descriptor 0 is its control: it gets one connection after the other
- * there, and the process that started it ends it when one is long in coming.
- * Started by ehlaunch, with a user's ids.
+ * ehfiles DIR, home's side of a view: serves one file system, from this directory down, to the ehview of
+ * one executor. It is started by ehlaunch with the ids of one user; the kernel decides what is allowed.
+ * Descriptor 0 is its control: it gets one connection after the other there, and the process that started
+ * it ends it when one is long in coming.
  */
-#include "ehfiles.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/sysmacros.h>
 
+#include "data.h"
+#include "folder.h"
+#include "handle.h"
 #include "helpers/common/control.h"
+#include "names.h"
+#include "ref.h"
+#include "watch.h"
 
 #define FILES_BACKLOG (1 << 20) /* bytes of answers that are queued */
 
-struct stream out;
-struct event_base *base;
-
-void files_attr_of(struct files_attr *a, const struct stat *st)
-{
-	*a = (struct files_attr){
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.size = st->st_size,
-		.blocks = st->st_blocks,
-		.rdev = st->st_rdev,
-		.mode = st->st_mode,
-		.nlink = st->st_nlink,
-		.uid = st->st_uid,
-		.gid = st->st_gid,
-		.blksize = st->st_blksize,
-		.atime = { st->st_atim.tv_sec, st->st_atim.tv_nsec },
-		.mtime = { st->st_mtim.tv_sec, st->st_mtim.tv_nsec },
-		.ctime = { st->st_ctim.tv_sec, st->st_ctim.tv_nsec },
-	};
-}
-
-int files_stat(int fd, struct files_attr *a)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return errno;
-	files_attr_of(a, &st);
-	return 0;
-}
+static struct stream out;
+static struct event_base *base;
 
 static int files_nothing(const message *m, message *a)
 {
 	return 0;
 }
 
-/* Each returns 0 or an errno. */
-static int (*const files_do[FILES_OPS])(const message *m, message *a) = {
-	[FILES_LIST] = names_list,
-	[FILES_LOOK] = names_look,
-	[FILES_STAT] = names_stat,
-	[FILES_SET] = names_set,
-	[FILES_READLINK] = names_readlink,
-	[FILES_OPEN] = handle_open,
-	[FILES_CREATE] = handle_create,
-	[FILES_READ] = handle_read,
-	[FILES_WRITE] = handle_write,
-	[FILES_FLUSH] = handle_flush,
-	[FILES_FSYNC] = handle_fsync,
-	[FILES_CLOSE] = handle_close,
-	[FILES_READDIR] = handle_readdir,
-	[FILES_MKDIR] = names_make,
-	[FILES_MKNOD] = names_make,
-	[FILES_SYMLINK] = names_make,
-	[FILES_LINK] = names_link,
-	[FILES_UNLINK] = names_unlink,
-	[FILES_RMDIR] = names_unlink,
-	[FILES_RENAME] = names_rename,
-	[FILES_STATFS] = names_statfs,
-	[FILES_ACCESS] = names_access,
-	[FILES_GETXATTR] = names_xattr,
-	[FILES_SETXATTR] = names_xattr,
-	[FILES_LISTXATTR] = names_xattr,
-	[FILES_REMOVEXATTR] = names_xattr,
-	[FILES_LOCK] = handle_lock,
-	[FILES_FLOCK] = handle_flock,
-	[FILES_FALLOCATE] = handle_fallocate,
-	[FILES_SYNC] = files_nothing,
+/* What does a request, with what it is about; each returns 0 or an errno. */
+static const struct files_way {
+	int (*any)(const message *m, message *a);
+	int (*ref)(struct ref *r, const message *m, message *a);
+	int (*handle)(struct handle *h, const message *m, message *a);
+} files_ways[FILES_OPS] = {
+	[FILES_LIST].any = names_list,
+	[FILES_LOOK].any = names_look,
+	[FILES_STAT].ref = names_stat,
+	[FILES_SET].ref = names_set,
+	[FILES_READLINK].ref = names_readlink,
+	[FILES_OPEN].ref = data_open,
+	[FILES_CREATE].any = data_create,
+	[FILES_READ].handle = data_read,
+	[FILES_WRITE].handle = data_write,
+	[FILES_FLUSH].handle = data_flush,
+	[FILES_FSYNC].handle = data_fsync,
+	[FILES_CLOSE].handle = data_close,
+	[FILES_READDIR].handle = data_readdir,
+	[FILES_MKDIR].any = names_make,
+	[FILES_MKNOD].any = names_make,
+	[FILES_SYMLINK].any = names_make,
+	[FILES_LINK].ref = names_link,
+	[FILES_UNLINK].any = names_unlink,
+	[FILES_RMDIR].any = names_unlink,
+	[FILES_RENAME].any = names_rename,
+	[FILES_STATFS].ref = names_statfs,
+	[FILES_ACCESS].ref = names_access,
+	[FILES_GETXATTR].ref = names_xattr,
+	[FILES_SETXATTR].ref = names_xattr,
+	[FILES_LISTXATTR].ref = names_xattr,
+	[FILES_REMOVEXATTR].ref = names_xattr,
+	[FILES_LOCK].handle = data_lock,
+	[FILES_FLOCK].handle = data_flock,
+	[FILES_FALLOCATE].handle = data_fallocate,
+	[FILES_SYNC].any = files_nothing,
 };
+
+static int files_do(const struct files_way *way, const message *m, message *a)
+{
+	struct handle *h;
+	struct ref r;
+	int err;
+
+	if (way->handle) {
+		h = handle_find(m->handle);
+		return h ? way->handle(h, m, a) : EBADF;
+	}
+	if (way->any)
+		return way->any(m, a);
+	err = ref_open(&r, m);
+	if (err)
+		return err;
+	err = way->ref(&r, m, a);
+	ref_close(&r);
+	return err;
+}
+
+static void files_forget(uint64_t id)
+{
+	struct folder *f = folder_find(id);
+
+	if (!f || id == FILES_ROOT)
+		return;
+	watch_forget(f);
+	folder_forget(f);
+}
 
 static int files_on_message(void *ctx, const message *m)
 {
@@ -98,10 +107,10 @@ static int files_on_message(void *ctx, const message *m)
 	case FILES_KNOW:
 		return folder_know(m);
 	case FILES_FORGET:
-		folder_forget(m->dir);
+		files_forget(m->dir);
 		return 0;
 	}
-	if (m->op >= FILES_OPS || !files_do[m->op])
+	if (m->op <= FILES_FORGET || m->op >= FILES_NEWS)
 		return -EPROTO;
 	/* changes reported before an answer must be older than the answer */
 	watch_look();
@@ -109,7 +118,7 @@ static int files_on_message(void *ctx, const message *m)
 	a.tag = m->tag;
 	a.length = 0;
 	a.flags = 0;
-	a.error = files_do[m->op](m, &a);
+	a.error = files_do(&files_ways[m->op], m, &a);
 	if (a.error)
 		a.length = 0;
 	watch_own(0, NULL, 0);
@@ -118,7 +127,7 @@ static int files_on_message(void *ctx, const message *m)
 	watch_tell();
 	err = stream_put(&out, &a);
 	/* it would undo what it said before its answer */
-	names_confirm_all();
+	watch_confirm_all();
 	watch_tell();
 	return err;
 }
@@ -169,8 +178,8 @@ int main(int argc, char **argv)
 	out.broke = files_on_broke;
 	out.most = FILES_BACKLOG;
 	control = base ? event_new(base, 0, EV_READ | EV_PERSIST, files_on_control, NULL) : NULL;
-	if (!control || event_add(control, NULL) || folder_init(argv[1]) || watch_init() ||
-	    stream_open(&out, base, -1))
+	if (!control || event_add(control, NULL) || folder_init(argv[1]) ||
+	    watch_init(base, &out) || stream_open(&out, base, -1))
 		return 1;
 	event_base_dispatch(base);
 	return 0;

@@ -1,89 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Operations on names and attributes. */
-#include "ehfiles.h"
+#include "names.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "folder.h"
+#include "handle.h"
+#include "watch.h"
 #include "wire/frame.h"
-#include "wire/view.h"
 
 #define LIST_MAX 1024 /* entries of a directory, above which the executor asks for each */
 #define LIST_BYTES (128 << 10)
 
-#define CONFIRM_MAX 2
-
-static struct confirm {
-	uint64_t dir, ino;
-	char name[FILES_NAME_MAX + 1];
-} confirms[CONFIRM_MAX];
-static unsigned int nconfirms;
 static uint8_t names_data[LIST_BYTES + FILES_ENTRY_MAX];
 
-/* A file, with O_PATH. One that is mounted has no server of its own: it is found here. */
-static int ref_openat(int dir, const char *name)
-{
-	int fd = folder_openat(dir, name, O_PATH | O_NOFOLLOW, 0);
-	struct statfs fs;
-	struct stat st;
-
-	if (fd >= 0 || errno != EACCES)
-		return fd;
-	fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode) && !fstatfs(fd, &fs) &&
-		       !view_is_kernels(fs.f_type)))
-		return fd;
-	close(fd);
-	errno = EACCES;
-	return -1;
-}
-
-int ref_open(struct ref *r, const message *m)
-{
-	const struct handle *h;
-	struct stat st;
-	int dir;
-
-	r->close = false;
-	if (m->handle) {
-		h = handle_find(m->handle);
-		r->fd = h ? h->fd : -EBADF;
-	} else {
-		dir = folder_fd_of(m->dir);
-		if (dir < 0 || !m->name[0]) {
-			r->fd = dir;
-		} else {
-			r->fd = ref_openat(dir, m->name);
-			if (r->fd < 0)
-				return errno == ENOENT && m->ino ? ESTALE : errno;
-			r->close = true;
-			if (m->ino && (fstat(r->fd, &st) || st.st_ino != m->ino)) {
-				close(r->fd);
-				return ESTALE;
-			}
-		}
-	}
-	if (r->fd < 0)
-		return -r->fd;
-	snprintf(r->path, sizeof(r->path), "/proc/self/fd/%d", r->fd);
-	return 0;
-}
-
-void ref_close(struct ref *r)
-{
-	if (r->close)
-		close(r->fd);
-}
-
 /* The request itself changes what it is about: that is no news. */
-static void ref_own(const message *m)
+static void names_own(const message *m)
 {
 	const struct handle *h = m->handle ? handle_find(m->handle) : NULL;
 	const struct folder *f;
@@ -102,39 +40,6 @@ static void ref_own(const message *m)
 	}
 }
 
-void names_confirm(uint64_t dir, const char *name, uint64_t ino)
-{
-	struct confirm *c = &confirms[nconfirms];
-
-	if (nconfirms == CONFIRM_MAX)
-		return;
-	c->dir = dir;
-	c->ino = ino;
-	strcpy(c->name, name);
-	nconfirms++;
-}
-
-static void names_confirm_one(const struct confirm *c)
-{
-	struct folder *f = folder_find(c->dir);
-	int fd = f && f->wd >= 0 ? folder_fd(f) : -1;
-	struct stat st;
-
-	if (fd < 0)
-		return;
-	if (fstatat(fd, c->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
-		st.st_ino = 0;
-	if (st.st_ino != c->ino)
-		watch_note(f, c->name, FILES_NEWS_NAME);
-}
-
-void names_confirm_all(void)
-{
-	for (unsigned int i = 0; i < nconfirms; i++)
-		names_confirm_one(&confirms[i]);
-	nconfirms = 0;
-}
-
 int names_look(const message *m, message *a)
 {
 	int dir = folder_fd_of(m->dir);
@@ -144,7 +49,7 @@ int names_look(const message *m, message *a)
 		return -dir;
 	if (fstatat(dir, m->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
 		return errno;
-	files_attr_of(&a->attr, &st);
+	ref_attr(&a->attr, &st);
 	return 0;
 }
 
@@ -172,7 +77,7 @@ static bool names_list_all(int fd, size_t *n)
 				continue; /* it was removed meanwhile */
 			break;
 		}
-		files_attr_of(&attr, &st);
+		ref_attr(&attr, &st);
 		*n += files_entry_encode(names_data + *n, &attr, e->d_name);
 	}
 	closedir(d);
@@ -200,15 +105,11 @@ int names_list(const message *m, message *a)
 	return 0;
 }
 
-int names_stat(const message *m, message *a)
+int names_stat(struct ref *r, const message *m, message *a)
 {
-	struct ref r;
-	int err = ref_open(&r, m);
+	int err = 0;
 
-	if (err)
-		return err;
-	err = files_stat(r.fd, &a->attr);
-	ref_close(&r);
+	err = ref_stat(r->fd, &a->attr);
 	return err;
 }
 
@@ -242,37 +143,25 @@ static int names_apply(const message *m, const struct ref *r)
 	return 0;
 }
 
-int names_set(const message *m, message *a)
+int names_set(struct ref *r, const message *m, message *a)
 {
-	struct ref r;
-	int err = ref_open(&r, m);
+	int err = names_apply(m, r);
 
-	if (err)
-		return err;
-	err = names_apply(m, &r);
-	ref_own(m);
+	names_own(m);
 	watch_look();
 	if (!err)
-		err = files_stat(r.fd, &a->attr);
-	ref_close(&r);
+		err = ref_stat(r->fd, &a->attr);
 	return err;
 }
 
-int names_readlink(const message *m, message *a)
+int names_readlink(struct ref *r, const message *m, message *a)
 {
-	struct ref r;
-	int err = ref_open(&r, m);
-	ssize_t n;
+	ssize_t n = readlinkat(r->fd, "", a->text, FILES_TEXT_MAX);
 
-	if (err)
-		return err;
-	n = readlinkat(r.fd, "", a->text, FILES_TEXT_MAX);
 	if (n < 0)
-		err = errno;
-	else
-		a->text[n] = '\0';
-	ref_close(&r);
-	return err;
+		return errno;
+	a->text[n] = '\0';
+	return 0;
 }
 
 int names_make(const message *m, message *a)
@@ -305,30 +194,26 @@ static bool names_component(const char *name)
 	       strcmp(name, "..");
 }
 
-int names_link(const message *m, message *a)
+int names_link(struct ref *r, const message *m, message *a)
 {
 	struct folder *to = folder_find(m->dir2);
-	struct ref r;
-	int err = names_component(m->text) ? ref_open(&r, m) : EINVAL, dir;
+	int dir = to ? folder_fd(to) : -ESTALE, err;
 
-	if (err)
-		return err;
-	dir = to ? folder_fd(to) : -ESTALE;
+	if (!names_component(m->text))
+		return EINVAL;
 	if (dir < 0)
-		err = -dir;
-	else if (r.close || m->handle) /* only a path in /proc leads to r: to be followed */
-		err = linkat(AT_FDCWD, r.path, dir, m->text, AT_SYMLINK_FOLLOW) ? errno : 0;
-	else
-		err = EPERM;
-	if (!err) {
-		ref_own(m);
-		watch_own(m->dir2, m->text, FILES_NEWS_NAME);
-		watch_look();
-		err = files_stat(r.fd, &a->attr);
-		if (!err)
-			names_confirm(m->dir2, m->text, a->attr.ino);
-	}
-	ref_close(&r);
+		return -dir;
+	/* only a path in /proc leads to r: to be followed */
+	if (!r->close && !m->handle)
+		return EPERM;
+	if (linkat(AT_FDCWD, r->path, dir, m->text, AT_SYMLINK_FOLLOW))
+		return errno;
+	names_own(m);
+	watch_own(m->dir2, m->text, FILES_NEWS_NAME);
+	watch_look();
+	err = ref_stat(r->fd, &a->attr);
+	if (!err)
+		watch_confirm(m->dir2, m->text, a->attr.ino);
 	return err;
 }
 
@@ -342,7 +227,7 @@ int names_unlink(const message *m, message *a)
 		return errno;
 	watch_own(m->dir, m->name, FILES_NEWS_NAME);
 	watch_look();
-	names_confirm(m->dir, m->name, 0);
+	watch_confirm(m->dir, m->name, 0);
 	return 0;
 }
 
@@ -373,74 +258,55 @@ int names_rename(const message *m, message *a)
 	watch_own(m->dir2, m->text, FILES_NEWS_NAME);
 	watch_look();
 	if (!(m->flags & RENAME_EXCHANGE))
-		names_confirm(m->dir, m->name, 0);
-	names_confirm(m->dir2, m->text, m->ino);
+		watch_confirm(m->dir, m->name, 0);
+	watch_confirm(m->dir2, m->text, m->ino);
 	return 0;
 }
 
-int names_statfs(const message *m, message *a)
+int names_statfs(struct ref *r, const message *m, message *a)
 {
 	struct statvfs fs;
-	struct ref r;
-	int err = ref_open(&r, m);
 
-	if (err)
-		return err;
-	if (fstatvfs(r.fd, &fs)) {
-		err = errno;
-	} else {
-		const uint64_t all[] = { fs.f_bsize,  fs.f_frsize, fs.f_blocks, fs.f_bfree,
-					 fs.f_bavail, fs.f_files,  fs.f_ffree,	fs.f_namemax };
+	if (fstatvfs(r->fd, &fs))
+		return errno;
+	const uint64_t all[] = { fs.f_bsize,  fs.f_frsize, fs.f_blocks, fs.f_bfree,
+				 fs.f_bavail, fs.f_files,  fs.f_ffree,	fs.f_namemax };
 
-		for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-			frame_put_u64(names_data + 8 * i, all[i]);
-		a->data = names_data;
-		a->length = sizeof(all);
-	}
-	ref_close(&r);
-	return err;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		frame_put_u64(names_data + 8 * i, all[i]);
+	a->data = names_data;
+	a->length = sizeof(all);
+	return 0;
 }
 
-int names_access(const message *m, message *a)
+int names_access(struct ref *r, const message *m, message *a)
 {
-	struct ref r;
-	int err = ref_open(&r, m);
-
-	if (err)
-		return err;
-	if (faccessat(AT_FDCWD, r.path, m->mode & (R_OK | W_OK | X_OK), AT_EACCESS))
-		err = errno;
-	ref_close(&r);
-	return err;
+	return faccessat(AT_FDCWD, r->path, m->mode & (R_OK | W_OK | X_OK), AT_EACCESS) ? errno : 0;
 }
 
-int names_xattr(const message *m, message *a)
+int names_xattr(struct ref *r, const message *m, message *a)
 {
 	size_t most = m->size < sizeof(names_data) ? m->size : sizeof(names_data);
 	ssize_t n = 0;
-	struct ref r;
-	int err = ref_open(&r, m);
+	int err = 0;
 
-	if (err)
-		return err;
 	if (m->op == FILES_GETXATTR)
-		n = getxattr(r.path, m->text, most ? names_data : NULL, most);
+		n = getxattr(r->path, m->text, most ? names_data : NULL, most);
 	else if (m->op == FILES_LISTXATTR)
-		n = listxattr(r.path, most ? (char *)names_data : NULL, most);
+		n = listxattr(r->path, most ? (char *)names_data : NULL, most);
 	else if (m->op == FILES_SETXATTR)
-		n = setxattr(r.path, m->text, m->data, m->length, m->flags);
+		n = setxattr(r->path, m->text, m->data, m->length, m->flags);
 	else
-		n = removexattr(r.path, m->text);
+		n = removexattr(r->path, m->text);
 	if (n < 0)
 		err = errno;
 	if (m->op == FILES_SETXATTR || m->op == FILES_REMOVEXATTR) {
-		ref_own(m);
+		names_own(m);
 		watch_look();
 	} else if (!err) {
 		a->size = n;
 		a->data = names_data;
 		a->length = most ? n : 0;
 	}
-	ref_close(&r);
 	return err;
 }

@@ -5,7 +5,7 @@
  * answer, all earlier changes are reported before it. Without a request changes are
  * reported WATCH_LATE_MS later, many at once.
  */
-#include "ehfiles.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "handle.h"
 #include "wire/view.h"
 
 #define WATCH_MAX 8192
 #define WATCH_LATE_MS 50
 #define WATCH_OWN_MAX 3
+#define WATCH_CONFIRM_MAX 2
 #define WATCH_NAME (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 #define WATCH_ATTR (IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE)
 
@@ -42,12 +45,18 @@ static struct folder *watched; /* by_wd */
 static struct news *watch_news;
 static bool watch_lost; /* anything may have changed */
 static struct event *watch_readable, *watch_late;
+static struct stream *watch_out;
 static struct {
 	int wd;
 	uint32_t mask;
 	char name[FILES_NAME_MAX + 1];
 } own[WATCH_OWN_MAX];
 static unsigned int owned;
+static struct confirm {
+	uint64_t dir, ino;
+	char name[FILES_NAME_MAX + 1];
+} confirms[WATCH_CONFIRM_MAX];
+static unsigned int nconfirms;
 
 bool watch_folder(struct folder *f)
 {
@@ -189,6 +198,39 @@ static void watch_second_name(message *m)
 	m->offset = st.st_dev;
 }
 
+void watch_confirm(uint64_t dir, const char *name, uint64_t ino)
+{
+	struct confirm *c = &confirms[nconfirms];
+
+	if (nconfirms == WATCH_CONFIRM_MAX)
+		return;
+	c->dir = dir;
+	c->ino = ino;
+	strcpy(c->name, name);
+	nconfirms++;
+}
+
+static void watch_confirm_one(const struct confirm *c)
+{
+	struct folder *f = folder_find(c->dir);
+	int fd = f && f->wd >= 0 ? folder_fd(f) : -1;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstatat(fd, c->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+		st.st_ino = 0;
+	if (st.st_ino != c->ino)
+		watch_note(f, c->name, FILES_NEWS_NAME);
+}
+
+void watch_confirm_all(void)
+{
+	for (unsigned int i = 0; i < nconfirms; i++)
+		watch_confirm_one(&confirms[i]);
+	nconfirms = 0;
+}
+
 void watch_tell(void)
 {
 	static message m;
@@ -200,14 +242,14 @@ void watch_tell(void)
 		m.name[0] = '\0';
 		m.flags = FILES_NEWS_NAME;
 		m.ino = 0;
-		watch_lost = stream_put(&out, &m);
+		watch_lost = stream_put(watch_out, &m);
 	}
 	HASH_ITER(hh, watch_news, n, next) {
 		m.dir = n->of.dir;
 		strcpy(m.name, n->of.name);
 		m.flags = n->flags;
 		watch_second_name(&m);
-		if (stream_put(&out, &m))
+		if (stream_put(watch_out, &m))
 			watch_lost = true;
 		HASH_DELETE(hh, watch_news, n);
 		free(n);
@@ -224,18 +266,19 @@ static void watch_on_readable(evutil_socket_t fd, short what, void *arg)
 static void watch_on_late(evutil_socket_t fd, short what, void *arg)
 {
 	/* The executor cannot be told now: the kernel's queue has a bound. */
-	if (stream_waiting(&out) > out.most) {
+	if (stream_waiting(watch_out) > watch_out->most) {
 		watch_on_readable(fd, what, arg);
 		return;
 	}
 	watch_look();
 	watch_tell();
-	stream_flush(&out);
+	stream_flush(watch_out);
 	event_add(watch_readable, NULL);
 }
 
-int watch_init(void)
+int watch_init(struct event_base *base, struct stream *out)
 {
+	watch_out = out;
 	watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (watch_fd < 0)
 		return 0; /* the user has too many instances: then the executor keeps nothing */

@@ -72,7 +72,7 @@ static void prepare(void)
 	out.message = files_on_message;
 	out.read = files_on_read;
 	out.broke = files_on_broke;
-	if (!base || folder_init(served) || watch_init())
+	if (!base || folder_init(served) || watch_init(base, &out))
 		exit(1);
 }
 

@@ -99,7 +99,7 @@ static inline void on_broke(void *ctx)
 	broke = true;
 }
 
-static inline struct files_message *message(enum files_op op)
+static inline struct files_message *message_of(enum files_op op)
 {
 	static struct files_message m;
 

@@ -14,7 +14,7 @@ static void path_of(char *path, const char *name)
 
 static void create(uint32_t handle, const char *name, uint32_t flags)
 {
-	struct files_message *m = message(FILES_CREATE);
+	struct files_message *m = message_of(FILES_CREATE);
 
 	m->dir = FILES_ROOT;
 	m->handle2 = handle;
@@ -74,7 +74,7 @@ static bool is_locked(const char *name)
 static void write_piece(uint32_t handle, unsigned int number)
 {
 	static uint8_t bytes[PIECE];
-	struct files_message *m = message(FILES_WRITE);
+	struct files_message *m = message_of(FILES_WRITE);
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = pattern((uint64_t)number * PIECE + i);
@@ -87,7 +87,7 @@ static void write_piece(uint32_t handle, unsigned int number)
 
 static void write_line(uint32_t handle, unsigned int number)
 {
-	struct files_message *m = message(FILES_WRITE);
+	struct files_message *m = message_of(FILES_WRITE);
 	char text[16];
 
 	m->handle = handle;
@@ -98,7 +98,7 @@ static void write_line(uint32_t handle, unsigned int number)
 
 static void flush(uint32_t handle)
 {
-	struct files_message *m = message(FILES_FSYNC);
+	struct files_message *m = message_of(FILES_FSYNC);
 
 	m->handle = handle;
 	say(m);
@@ -131,7 +131,7 @@ static void test_breaks(void **state)
 	check_log("log", PIECES);
 	/* More is asked for than home keeps: it takes no more meanwhile, and goes on. */
 	for (unsigned int i = 0; i < PIECES; i++) {
-		m = message(FILES_READ);
+		m = message_of(FILES_READ);
 		m->handle = 1;
 		m->offset = read_bytes + (uint64_t)i * PIECE;
 		m->size = PIECE;
@@ -156,7 +156,7 @@ static void test_agents(void **state)
 	create(1, "large", O_RDWR | O_TRUNC);
 	create(2, "log2", O_WRONLY | O_APPEND);
 	create(3, "lock", O_RDWR);
-	m = message(FILES_FLOCK);
+	m = message_of(FILES_FLOCK);
 	m->handle = 3;
 	m->mode = LOCK_EX;
 	say(m);
@@ -205,7 +205,7 @@ static void lock_and_leave(struct side *s, uint32_t limit_ms)
 
 	serve(s, limit_ms);
 	create(3, "lock", O_RDWR);
-	m = message(FILES_FLOCK);
+	m = message_of(FILES_FLOCK);
 	m->handle = 3;
 	m->mode = LOCK_EX;
 	say(m);
