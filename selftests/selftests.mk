@@ -130,7 +130,7 @@ $(O)/selftests/fuzz/fuzz_trace: $(addprefix $(O)/fuzz/,selftests/fuzz/refuse.o t
 fuzz_build = selftests/fuzz/refuse.o $(addprefix tools/ehplan/,build_make.o build_ninja.o build_walk.o workflow.o)
 fuzz_workflow = selftests/fuzz/refuse.o $(addprefix tools/ehplan/,workflow.o journal.o durations.o)
 fuzz_history = $(addprefix helpers/ehhist/,query.o store.o)
-fuzz_view = $(addprefix helpers/ehview/,call.o data.o look.o names.o node.o owner.o)
+fuzz_view = $(addprefix helpers/ehview/,call.o data.o look.o names.o node.o owner.o tree.o)
 fuzz_http = $(addprefix tools/ehmetrics/,api.o events.o exposition.o http.o key.o look.o page.o stream.o) $(COMMON_SRC:.c=.o)
 fuzz_replies = $(patsubst %.c,%.o,$(filter-out tools/ehctl/main.c,$(EHCTL_SRC)))
 # Ends of jobs, without what asks this machine.

@@ -23,7 +23,7 @@
 #define FUSE_FDS (3 * VIEW_TREES_MAX + 1)
 
 /*
- * Its descriptors in their order (helpers/ehview/ehview.h): the control; for each tree the device, the
+ * Its descriptors in their order (helpers/ehview/tree.h): the control; for each tree the device, the
  * stream to home, and a second device for what the kernel is to forget.
  */
 struct fuse {

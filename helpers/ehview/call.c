@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Requests to home that are under way. */
-#include "ehview.h"
+#include "call.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -64,22 +63,8 @@ void call_send(struct call *c, message *m, void (*done)(struct call *c, const me
 	c->op = m->op;
 	m->tag = c->tag;
 	HASH_ADD(hh, t->calls, tag, sizeof(c->tag), c);
-	call_post(t, m);
+	tree_post(t, m);
 	t->flush = true;
-}
-
-void call_post_now(struct tree *t, const message *m)
-{
-	call_post(t, m);
-	t->unsure = t->tags;
-	t->is_unsure = t->flush = true;
-}
-
-void call_post(struct tree *t, const message *m)
-{
-	t->touched = true;
-	if (stream_put(&t->home, m))
-		t->home.broke(t->home.ctx);
 }
 
 int call_answered(struct tree *t, const message *a)

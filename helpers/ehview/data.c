@@ -4,7 +4,7 @@
  * once without waiting for an answer; close(), fsync() and, after a while, another write()
  * report their errors.
  */
-#include "ehview.h"
+#include "data.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
+
+#include "call.h"
+#include "look.h"
+#include "owner.h"
 
 #define LOCK_AGAIN_MS 50
 /* After this many bytes, or this long, a write first asks whether home has failed to write. */
@@ -90,9 +94,9 @@ static void data_close(struct tree *t, struct file *f)
 	}
 	/* a reader's close can wait for the next message to home */
 	if (f->writes)
-		call_post_now(t, m);
+		tree_post_now(t, m);
 	else
-		call_post(t, m);
+		tree_post(t, m);
 	if (f->node)
 		node_put(f->node);
 	free(f->data);
@@ -116,7 +120,7 @@ static void data_on_opened(struct call *c, const message *a)
 
 	if (a->error) {
 		free(f);
-		names_error(c, a->error);
+		look_failed(c, a->error);
 		return;
 	}
 	fi.keep_cache = data_same(n, &a->attr) && !(c->flags & O_TRUNC);
@@ -170,7 +174,7 @@ static void data_on_created(struct call *c, const message *a)
 	if (a->error) {
 		free(f);
 		look_changed(c->node, c->name, ENTRY_UNKNOWN);
-		names_error(c, a->error);
+		look_failed(c, a->error);
 		return;
 	}
 	node_stale(c->node, false);
@@ -192,11 +196,9 @@ static void data_create(fuse_req_t req, fuse_ino_t parent, const char *name, mod
 	message *m = call_message(FILES_CREATE);
 	struct call *c;
 
-	m->dir = node_number(folder);
-	if (!m->dir || strlen(name) > FILES_NAME_MAX) {
-		fuse_reply_err(req, m->dir ? ENAMETOOLONG : ESTALE);
+	m->dir = node_number_for(req, folder, name);
+	if (!m->dir)
 		return;
-	}
 	c = data_open_call(req, folder, fi, m);
 	if (!c)
 		return;
@@ -213,6 +215,15 @@ static void data_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *
 }
 
 /* ---- content ---- */
+
+/* A call about an open file, and its message; NULL: answered with an error. */
+static struct call *data_call(fuse_req_t req, const struct fuse_file_info *fi, enum files_op op,
+			      message **m)
+{
+	*m = call_message(op);
+	(*m)->handle = data_of(fi)->handle;
+	return call_new(tree_of(req), req, NULL, NULL);
+}
 
 static void data_on_read(struct call *c, const message *a)
 {
@@ -236,11 +247,9 @@ static void data_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 			       size < f->length - from ? size : f->length - from);
 		return;
 	}
-	c = call_new(tree_of(req), req, NULL, NULL);
+	c = data_call(req, fi, FILES_READ, &m);
 	if (!c)
 		return;
-	m = call_message(FILES_READ);
-	m->handle = f->handle;
 	m->offset = offset;
 	m->size = size;
 	call_send(c, m, data_on_read);
@@ -257,7 +266,7 @@ static void data_send(struct tree *t, struct file *f, const uint8_t *data, size_
 	m->length = size;
 	data_changed(f->node);
 	node_stale(f->node, false);
-	call_post_now(t, m);
+	tree_post_now(t, m);
 }
 
 /* Asks home whether it has failed to write, as close() does, but leaves the locks as they are. */
@@ -349,23 +358,20 @@ static void data_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		fuse_reply_err(req, 0);
 		return;
 	}
-	c = call_new(tree_of(req), req, NULL, NULL);
-	m = call_message(FILES_FLUSH);
+	c = data_call(req, fi, FILES_FLUSH, &m);
 	if (!c)
 		return;
-	m->handle = f->handle;
 	m->owner = fi->lock_owner;
 	call_send(c, m, data_on_done);
 }
 
 static void data_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-	struct call *c = call_new(tree_of(req), req, NULL, NULL);
-	message *m = call_message(FILES_FSYNC);
+	message *m;
+	struct call *c = data_call(req, fi, FILES_FSYNC, &m);
 
 	if (!c)
 		return;
-	m->handle = data_of(fi)->handle;
 	m->flags = datasync != 0;
 	call_send(c, m, data_on_done);
 }
@@ -373,12 +379,11 @@ static void data_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse
 static void data_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
 			   struct fuse_file_info *fi)
 {
-	struct call *c = call_new(tree_of(req), req, NULL, NULL);
-	message *m = call_message(FILES_FALLOCATE);
+	message *m;
+	struct call *c = data_call(req, fi, FILES_FALLOCATE, &m);
 
 	if (!c)
 		return;
-	m->handle = data_of(fi)->handle;
 	m->mode = mode;
 	m->offset = offset;
 	m->size = length;
@@ -413,7 +418,7 @@ static void lock_on_done(struct call *c, const message *a)
 		return;
 	}
 	if (!c->later)
-		c->later = evtimer_new(base, lock_on_later, c);
+		c->later = evtimer_new(c->tree->home.base, lock_on_later, c);
 	if (!c->later || evtimer_add(c->later, &later)) {
 		fuse_reply_err(c->req, ENOLCK);
 		return;
@@ -499,7 +504,7 @@ static void data_on_opened_folder(struct call *c, const message *a)
 
 	if (a->error) {
 		free(c->file);
-		names_error(c, a->error);
+		look_failed(c, a->error);
 		return;
 	}
 	c->file->writes = false;
@@ -553,20 +558,14 @@ static void data_on_listed(struct call *c, const message *a)
 static void data_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 			 struct fuse_file_info *fi)
 {
-	struct call *c = call_new(tree_of(req), req, NULL, NULL);
-	message *m = call_message(FILES_READDIR);
+	message *m;
+	struct call *c = data_call(req, fi, FILES_READDIR, &m);
 
 	if (!c)
 		return;
-	m->handle = data_of(fi)->handle;
 	m->offset = offset;
 	c->size = m->size = size;
 	call_send(c, m, data_on_listed);
-}
-
-static void data_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
-{
-	data_fsync(req, ino, datasync, fi);
 }
 
 void data_ops(struct fuse_lowlevel_ops *ops)
@@ -585,5 +584,5 @@ void data_ops(struct fuse_lowlevel_ops *ops)
 	ops->opendir = data_opendir;
 	ops->readdir = data_readdir;
 	ops->releasedir = data_release;
-	ops->fsyncdir = data_fsyncdir;
+	ops->fsyncdir = data_fsync;
 }

@@ -5,7 +5,7 @@
  * it. A thread would keep our devices open, and with them the kernel's requests,
  * after the other threads are killed; the process has devices of its own.
  */
-#include "ehview.h"
+#include "forget.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -81,7 +81,7 @@ static void forget_on_writable(evutil_socket_t fd, short what, void *arg)
 	forget_flush();
 }
 
-int forget_init(unsigned int ntrees)
+int forget_init(struct event_base *base, unsigned int ntrees)
 {
 	pid_t self = getpid(), pid;
 	int pair[2];
@@ -117,13 +117,13 @@ static void forget_put(const struct forget *f)
 	forget_flush();
 }
 
-void forget_name(struct tree *t, const struct node *folder, const char *name)
+void forget_name(const struct tree *t, fuse_ino_t folder, const char *name)
 {
 	struct forget f;
 
 	memset(&f, 0, sizeof(f));
 	f.device = FD_FORGET(t->index);
-	f.folder = node_ino(folder);
+	f.folder = folder;
 	f.length = strlen(name);
 	memcpy(f.name, name, f.length);
 	forget_put(&f);

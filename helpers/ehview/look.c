@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Looking up names, and the changes that home reports. */
-#include "ehview.h"
+#include "look.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "forget.h"
 
 /* Names known of a directory, above which no more names that do not exist are kept. */
 #define LOOK_ABSENT_MAX 8192
@@ -230,7 +231,7 @@ static void look_lose(struct node *folder, struct entry *e)
 	if (n)
 		node_stale(n, true);
 	entry_lose(e);
-	forget_name(folder->tree, folder, e->name);
+	forget_name(folder->tree, node_ino(folder), e->name);
 }
 
 /* A directory is forgotten only if it is another one now: file systems mounted on it would be lost. */
@@ -255,7 +256,7 @@ static void look_doubt(struct node *folder)
 			node_stale(n, true);
 		e->state = ENTRY_UNKNOWN;
 		if (!n || !S_ISDIR(n->attr.mode)) { /* nothing is mounted on it */
-			forget_name(folder->tree, folder, e->name);
+			forget_name(folder->tree, node_ino(folder), e->name);
 			continue;
 		}
 		c = node_number(folder) ? call_new(folder->tree, NULL, folder, NULL) : NULL;
@@ -328,8 +329,22 @@ void look_news(struct tree *t, const message *m)
 	}
 }
 
-void look_lost(struct node *n)
+/* Home did not find it where it was. */
+static void look_lost(struct node *n)
 {
 	if (n->at && n->at->node == n)
 		look_lose(n->at->folder, n->at);
+}
+
+void look_failed(struct call *c, int error)
+{
+	if (error == ESTALE && c->node) {
+		if (S_ISDIR(c->node->attr.mode))
+			node_renumber(c->node);
+		else
+			look_lost(c->node); /* then the kernel looks it up again */
+	}
+	if (error == ESTALE && c->other && S_ISDIR(c->other->attr.mode))
+		node_renumber(c->other);
+	fuse_reply_err(c->req, error);
 }

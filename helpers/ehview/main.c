@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehview N UID: serves N file systems of the user UID of home on the descriptors of FD_DEVICE(), FD_HOME() and
+ * ehview N UID, the executor's side of a view: a FUSE file system for each one of home, whose requests go to
+ * an ehfiles there (wire/files.h). One loop; only the requests wait for home.
+ *
+ * What home has reported is kept, here and in the kernel, without a time limit: home sends all entries of each
+ * directory in which a name is looked up, and from then on its changes. Opening a file always asks home; content
+ * stays in the kernel's cache as long as size and times are the same at the next open.
+ *
+ * It serves N file systems of the user UID of home on the descriptors of FD_DEVICE(), FD_HOME() and
  * FD_FORGET(). On descriptor 0 the agent asks to be told when all that home has done
  * until now is seen here, or all that was done here is seen at home. It
  * outlives its connections: requests wait, and the agent, or the next one, gives it
  * others; the process that started it ends it when that takes too long.
  * Started by ehlaunch.
  */
-#include "ehview.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,12 +22,17 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "call.h"
+#include "data.h"
+#include "forget.h"
 #include "helpers/common/control.h"
+#include "look.h"
+#include "names.h"
 #include "wire/view.h"
 
 #define VIEW_BACKLOG (1 << 20) /* bytes queued for home above which the kernel's requests wait */
 
-struct event_base *base;
+static struct event_base *base;
 static struct tree *trees;
 static unsigned int ntrees;
 static struct fuse_buf view_buffer;
@@ -210,7 +220,7 @@ int main(int argc, char **argv)
 				"Started by ehlaunch; serves N file systems on its descriptors.\n");
 		return 2;
 	}
-	owner_is(strtoul(argv[2], NULL, 10));
+	node_user_is(strtoul(argv[2], NULL, 10));
 	/* it has the same ids as the tasks, which must not read its memory */
 	prctl(PR_SET_DUMPABLE, 0);
 	setrlimit(RLIMIT_CORE, &none);
@@ -220,7 +230,7 @@ int main(int argc, char **argv)
 	names_ops(&ops);
 	data_ops(&ops);
 	base = event_base_new();
-	if (!base || forget_init(ntrees))
+	if (!base || forget_init(base, ntrees))
 		return 1;
 	trees = calloc(ntrees, sizeof(*trees));
 	view_asked = event_new(base, 0, EV_READ | EV_PERSIST, view_on_agent, NULL);

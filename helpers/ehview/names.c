@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Operations on names and attributes: home carries them out, and its answer updates what is known here. */
-#include "ehview.h"
+#include "names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,20 +7,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "call.h"
+#include "data.h"
+#include "forget.h"
+#include "look.h"
+#include "owner.h"
 #include "wire/frame.h"
-
-void names_error(struct call *c, int error)
-{
-	if (error == ESTALE && c->node) {
-		if (S_ISDIR(c->node->attr.mode))
-			node_renumber(c->node);
-		else
-			look_lost(c->node); /* then the kernel looks it up again */
-	}
-	if (error == ESTALE && c->other && S_ISDIR(c->other->attr.mode))
-		node_renumber(c->other);
-	fuse_reply_err(c->req, error);
-}
 
 /* A call about a node, which is put into the message; NULL: answered with an error. */
 static struct call *names_about(fuse_req_t req, fuse_ino_t ino, message *m)
@@ -41,11 +32,9 @@ static struct call *names_in(fuse_req_t req, fuse_ino_t parent, const char *name
 	struct node *folder = node_of(req, parent);
 	struct call *c;
 
-	m->dir = node_number(folder);
-	if (!m->dir || strlen(name) > FILES_NAME_MAX) {
-		fuse_reply_err(req, m->dir ? ENAMETOOLONG : ESTALE);
+	m->dir = node_number_for(req, folder, name);
+	if (!m->dir)
 		return NULL;
-	}
 	c = call_new(tree_of(req), req, folder, NULL);
 	if (!c)
 		return NULL;
@@ -57,7 +46,7 @@ static struct call *names_in(fuse_req_t req, fuse_ino_t parent, const char *name
 static void names_on_done(struct call *c, const message *a)
 {
 	if (a->error)
-		names_error(c, a->error);
+		look_failed(c, a->error);
 	else
 		fuse_reply_err(c->req, 0);
 }
@@ -69,7 +58,7 @@ static void names_on_attr(struct call *c, const message *a)
 	struct stat st;
 
 	if (a->error) {
-		names_error(c, a->error);
+		look_failed(c, a->error);
 		return;
 	}
 	node_refresh(c->node, &a->attr);
@@ -112,7 +101,7 @@ static void names_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int s
 	struct call *c;
 
 	m->mode = st->st_mode;
-	m->uid = owner_swap(st->st_uid);
+	m->uid = node_owner(st->st_uid);
 	m->gid = st->st_gid;
 	m->size = st->st_size;
 	m->flags = (set & FUSE_SET_ATTR_MODE ? FILES_SET_MODE : 0) |
@@ -136,7 +125,7 @@ static void names_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int s
 static void names_readlink_done(struct call *c, const message *a)
 {
 	if (a->error)
-		names_error(c, a->error);
+		look_failed(c, a->error);
 	else
 		fuse_reply_readlink(c->req, a->text);
 }
@@ -157,7 +146,7 @@ static void names_access(fuse_req_t req, fuse_ino_t ino, int mask)
 	struct call *c;
 
 	/* the mode says what the owner may do, except write: the file system may be read-only */
-	if (n->fresh && owner_swap(n->attr.uid) == geteuid() && !(mask & W_OK) &&
+	if (n->fresh && node_owner(n->attr.uid) == geteuid() && !(mask & W_OK) &&
 	    (n->attr.mode >> 6 & mask) == (unsigned int)mask) {
 		fuse_reply_err(req, 0);
 		return;
@@ -174,7 +163,7 @@ static void names_on_statfs(struct call *c, const message *a)
 	uint64_t all[8];
 
 	if (a->error || a->length != sizeof(all)) {
-		names_error(c, a->error ?: EIO);
+		look_failed(c, a->error ?: EIO);
 		return;
 	}
 	for (int i = 0; i < 8; i++)
@@ -206,7 +195,7 @@ static void names_on_made(struct call *c, const message *a)
 {
 	if (a->error) {
 		look_changed(c->node, c->name, ENTRY_UNKNOWN);
-		names_error(c, a->error);
+		look_failed(c, a->error);
 		return;
 	}
 	if (owner_settle(c, a, names_on_made))
@@ -258,7 +247,7 @@ static void names_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 static void names_on_linked(struct call *c, const message *a)
 {
 	if (a->error) {
-		names_error(c, a->error);
+		look_failed(c, a->error);
 		return;
 	}
 	node_stale(c->node, true); /* also the entry of its first name */
@@ -272,11 +261,9 @@ static void names_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const 
 	message *m = call_message(FILES_LINK);
 	struct call *c;
 
-	m->dir2 = node_number(folder);
-	if (!m->dir2 || strlen(name) > FILES_NAME_MAX) {
-		fuse_reply_err(req, m->dir2 ? ENAMETOOLONG : ESTALE);
+	m->dir2 = node_number_for(req, folder, name);
+	if (!m->dir2)
 		return;
-	}
 	c = names_about(req, ino, m);
 	if (!c)
 		return;
@@ -308,7 +295,7 @@ static void names_on_unlinked(struct call *c, const message *a)
 {
 	if (a->error) {
 		look_changed(c->node, c->name, ENTRY_UNKNOWN);
-		names_error(c, a->error);
+		look_failed(c, a->error);
 		return;
 	}
 	names_gone(c->node, c->name);
@@ -368,7 +355,7 @@ static void names_on_renamed(struct call *c, const message *a)
 	if (a->error) {
 		look_changed(c->node, c->name, ENTRY_UNKNOWN);
 		look_changed(c->other, c->text, ENTRY_UNKNOWN);
-		names_error(c, a->error);
+		look_failed(c, a->error);
 		return;
 	}
 	from = entry_find(c->node, c->name);
@@ -384,7 +371,7 @@ static void names_on_renamed(struct call *c, const message *a)
 	look_changed(c->other, c->text, ENTRY_UNKNOWN);
 	/* the kernel keeps it as long as it would have kept the old name */
 	if (c->other->known < KNOWN_PARTLY)
-		forget_name(c->tree, c->other, c->text);
+		forget_name(c->tree, node_ino(c->other), c->text);
 	fuse_reply_err(c->req, 0);
 }
 
@@ -396,11 +383,9 @@ static void names_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fu
 	struct entry *from;
 	struct call *c;
 
-	m->dir2 = node_number(to);
-	if (!m->dir2 || strlen(newname) > FILES_NAME_MAX) {
-		fuse_reply_err(req, m->dir2 ? ENAMETOOLONG : ESTALE);
+	m->dir2 = node_number_for(req, to, newname);
+	if (!m->dir2)
 		return;
-	}
 	c = names_in(req, parent, name, m);
 	if (!c)
 		return;
@@ -421,7 +406,7 @@ static void names_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fu
 static void names_on_xattr(struct call *c, const message *a)
 {
 	if (a->error)
-		names_error(c, a->error);
+		look_failed(c, a->error);
 	else if (!c->size)
 		fuse_reply_xattr(c->req, a->size);
 	else

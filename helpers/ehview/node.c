@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files and directories that the kernel refers to, and what is known of them. */
-#include "ehview.h"
+#include "node.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-struct tree *tree_of(fuse_req_t req)
-{
-	return fuse_req_userdata(req);
-}
+#include "forget.h"
+
+/*
+ * The user of the view may have another number here than at home. Of all other users the numbers are home's;
+ * the one whose number at home is the user's here has the user's at home, so that no file of another user
+ * seems to be the user's.
+ */
+static uid_t node_home, node_here;
 
 struct node *node_of(fuse_req_t req, fuse_ino_t ino)
 {
@@ -216,6 +220,17 @@ void node_stale(struct node *n, bool tell)
 	n->fresh = false;
 }
 
+void node_user_is(uid_t home)
+{
+	node_home = home;
+	node_here = geteuid();
+}
+
+uid_t node_owner(uid_t uid)
+{
+	return uid == node_home ? node_here : uid == node_here ? node_home : uid;
+}
+
 void node_stat(const struct node *n, struct stat *st)
 {
 	const struct files_attr *a = &n->attr;
@@ -224,7 +239,7 @@ void node_stat(const struct node *n, struct stat *st)
 	st->st_ino = a->ino;
 	st->st_mode = a->mode;
 	st->st_nlink = a->nlink;
-	st->st_uid = owner_swap(a->uid);
+	st->st_uid = node_owner(a->uid);
 	st->st_gid = a->gid;
 	st->st_rdev = a->rdev;
 	st->st_size = a->size;
@@ -253,8 +268,18 @@ uint64_t node_number(struct node *n)
 	m.ino = n->key.ino;
 	strcpy(m.name, n->at->name);
 	HASH_ADD(by_number, n->tree->numbered, number, sizeof(n->number), n);
-	call_post(n->tree, &m);
+	tree_post(n->tree, &m);
 	return n->number;
+}
+
+uint64_t node_number_for(fuse_req_t req, struct node *folder, const char *name)
+{
+	const uint64_t number = node_number(folder);
+
+	if (number && strlen(name) <= FILES_NAME_MAX)
+		return number;
+	fuse_reply_err(req, number ? ENAMETOOLONG : ESTALE);
+	return 0;
 }
 
 static void node_lose_number(struct node *n)
@@ -265,7 +290,7 @@ static void node_lose_number(struct node *n)
 		return;
 	m.op = FILES_FORGET;
 	m.dir = n->number;
-	call_post(n->tree, &m);
+	tree_post(n->tree, &m);
 	HASH_DELETE(by_number, n->tree->numbered, n);
 	n->number = 0;
 }
@@ -280,7 +305,7 @@ void node_renumber(struct node *n)
 	/* changes in it are no longer reported */
 	HASH_ITER(hh, n->entries, e, next) {
 		e->state = ENTRY_UNKNOWN;
-		forget_name(n->tree, n, e->name);
+		forget_name(n->tree, node_ino(n), e->name);
 	}
 	if (n->known != KNOWN_ASKED)
 		n->known = KNOWN_NOT;

@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whose a file is. The user of the view may have another number here than at home. Of all other users
- * the numbers are home's; the one whose number at home is the user's here has the user's at home, so
- * that no file of another user seems to be the user's.
- *
- * Whose a new file is: home makes it as the user of the view. Only a task of root can change its IDs:
- * what it makes as somebody else is given to him, before he is told that it is there.
+ * Home makes a new file as the user of the view. Only a task of root can change its IDs: what it makes as somebody
+ * else is given to him, before he is told that it is there.
  */
-#include "ehview.h"
+#include "owner.h"
 
 #include <string.h>
 #include <unistd.h>
-
-static uid_t owner_home, owner_here;
-
-void owner_is(uid_t home)
-{
-	owner_home = home;
-	owner_here = geteuid();
-}
-
-uid_t owner_swap(uid_t uid)
-{
-	return uid == owner_home ? owner_here : uid == owner_here ? owner_home : uid;
-}
 
 static void owner_on_given(struct call *c, const message *a)
 {

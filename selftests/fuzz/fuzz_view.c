@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "helpers/ehview/ehview.h"
+#include "helpers/ehview/call.h"
+#include "helpers/ehview/data.h"
+#include "helpers/ehview/forget.h"
+#include "helpers/ehview/look.h"
+#include "helpers/ehview/names.h"
 #include "input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,8 +29,6 @@ struct fuse_req {
 	struct fuse_ctx ctx;
 	bool interrupted;
 };
-
-struct event_base *base;
 
 static struct play {
 	struct tree t;
@@ -196,9 +198,9 @@ int fuse_lowlevel_notify_inval_inode(struct fuse_session *session, fuse_ino_t in
 	return 0;
 }
 
-void forget_name(struct tree *t, const struct node *folder, const char *name)
+void forget_name(const struct tree *t, fuse_ino_t folder, const char *name)
 {
-	must(strlen(name) <= FILES_NAME_MAX && node_ino(folder));
+	must(strlen(name) <= FILES_NAME_MAX && folder);
 }
 
 /* ---- the way to home ---- */
