@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "executor/guest.h"
-#include "executor/view_again.h"
+#include "executor/view.h"
 #include "home/away.h"
 #include "home/departure.h"
 #include "home/serve.h"

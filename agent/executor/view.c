@@ -13,16 +13,18 @@
 #include <linux/ehsched.h>
 #include <jansson.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "executor/view_inside.h"
+#include "executor/view_link.h"
 #include "executor/view_mount.h"
-#include "executor/view_sync.h"
+#include "helpers/common/control.h"
 #include "job/kept.h"
 #include "net/link.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "base/launcher.h"
 #include "node/cgroup.h"
 #include "wire/frame.h"
@@ -95,13 +97,8 @@ static bool view_is_known(const struct view_mounted *v)
 /* Routes first, because closing the namespace may send requests to home. */
 static void view_free(struct view_mounted *v)
 {
-	struct view_mounted **at;
-
-	if (!v->over) {
-		for (at = &v->home->agent->views->list; *at != v; at = &(*at)->next)
-			;
-		*at = v->next;
-	}
+	if (!v->over)
+		LL_DELETE(v->home->agent->views->list, v);
 	for (; v->nlinks; v->nlinks--)
 		if (v->leave)
 			route_close(&v->links[v->nlinks - 1].route);
@@ -125,7 +122,7 @@ static void view_free(struct view_mounted *v)
 		free(v);
 }
 
-void view_lost(struct view_mounted *v, const char *trouble)
+static void view_lost(struct view_mounted *v, const char *trouble)
 {
 	struct view_use *uses = v->uses, *u;
 
@@ -144,14 +141,14 @@ void view_lost(struct view_mounted *v, const char *trouble)
 /* Brings home's current files into view for a guest that is about to start. */
 static void view_begin(struct view_mounted *v, struct view_use *use)
 {
-	if (view_sync_ask(v->mount.control, use->ticket = ++v->tickets, false))
+	if (control_ask(v->mount.control, use->ticket = ++v->tickets, VIEW_BEGIN, -1))
 		view_lost(v, "ehview does not accept requests");
 }
 
 static void view_on_synced(evutil_socket_t fd, short what, void *arg)
 {
 	struct view_mounted *v = arg;
-	int64_t ticket = view_sync_take(v->mount.control);
+	int64_t ticket = control_answer(v->mount.control);
 
 	if (ticket < 0) {
 		view_lost(v, "ehview has ended");
@@ -171,6 +168,25 @@ static int view_expect_synced(struct view_mounted *v)
 	v->synced = event_new(v->home->agent->base, v->mount.control, EV_READ | EV_PERSIST,
 			      view_on_synced, v);
 	return v->synced && !event_add(v->synced, NULL) ? 0 : -ENOMEM;
+}
+
+static void view_idle(struct view_mounted *v)
+{
+	const unsigned int ms = v->home->agent->config->link_idle;
+	const struct timeval idle = { ms / 1000, ms % 1000 * 1000 };
+
+	evtimer_add(v->idle, &idle);
+}
+
+static void view_taken(struct view_mounted *v)
+{
+	kept_say(v->mount.news, LAUNCH_STAY);
+	kept_say_limit(v->mount.news, v->home->agent);
+	log_info("the files of user %u of node %s are mounted from before", v->uid,
+		 peer_code(v->home));
+	view_link_wait(v);
+	if (!v->uses)
+		view_idle(v);
 }
 
 /* It is mounted, or not, or not any more. */
@@ -240,7 +256,7 @@ static bool view_path_is_good(const char *path, bool first)
 	return path && path[0] == '/' && first == !path[1] && strlen(path) <= EHS_PATH_MAX;
 }
 
-int view_expect(struct view_mounted *v)
+static int view_expect(struct view_mounted *v)
 {
 	v->mounting = event_new(v->home->agent->base, v->mount.news, EV_READ | EV_PERSIST,
 				view_on_mounting, v);
@@ -259,10 +275,10 @@ static int view_mount_all(struct view_mounted *v, const json_t *paths)
 		return -EPROTO;
 	for (size_t i = 0; i < count && !err; i++) {
 		path = json_string_value(json_array_get(paths, i));
-		err = view_path_is_good(path, !i) ? view_add_link(v) : -EPROTO;
+		err = view_path_is_good(path, !i) ? view_link_add(v) : -EPROTO;
 		if (err)
 			break;
-		socket = view_open_link(v, i, path);
+		socket = view_link_open(v, i, path);
 		if (socket < 0) {
 			err = socket;
 			break;
@@ -306,7 +322,7 @@ static void view_on_mounts(void *ctx, int status, const json_t *reply)
 	}
 }
 
-struct view_mounted *view_new(struct peer *home, uid_t uid)
+static struct view_mounted *view_new(struct peer *home, uid_t uid)
 {
 	struct view_mounted *v = calloc(1, sizeof(*v));
 
@@ -314,25 +330,20 @@ struct view_mounted *view_new(struct peer *home, uid_t uid)
 		return NULL;
 	v->home = home;
 	v->uid = uid;
+	v->lost = view_lost;
 	view_mount_init(&v->mount);
+	LL_PREPEND(home->agent->views->list, v);
 	v->idle = evtimer_new(home->agent->base, view_on_idle, v);
-	v->again = evtimer_new(home->agent->base, view_on_again, v);
+	v->again = evtimer_new(home->agent->base, view_link_on_again, v);
 	/* An earlier agent's may be answered yet. */
-	if (!v->idle || !v->again ||
-	    getrandom(&v->tickets, sizeof(v->tickets), 0) != sizeof(v->tickets)) {
-		if (v->idle)
-			event_free(v->idle);
-		if (v->again)
-			event_free(v->again);
-		free(v);
-		return NULL;
-	}
-	v->next = home->agent->views->list;
-	home->agent->views->list = v;
-	return v;
+	if (v->idle && v->again &&
+	    getrandom(&v->tickets, sizeof(v->tickets), 0) == sizeof(v->tickets))
+		return v;
+	view_free(v);
+	return NULL;
 }
 
-struct view_mounted *view_by_token(const struct agent *agent, const char *token)
+static struct view_mounted *view_by_token(const struct agent *agent, const char *token)
 {
 	struct view_mounted *v;
 
@@ -341,31 +352,53 @@ struct view_mounted *view_by_token(const struct agent *agent, const char *token)
 	return v;
 }
 
+void view_adopt(struct agent *agent, int socket, const struct kept *k)
+{
+	struct peer *home = peers_by_text(agent, k->other);
+	struct view_mounted *v = NULL;
+
+	if (home && *k->token && k->number && k->number <= VIEW_TREES_MAX &&
+	    !view_by_token(agent, k->token))
+		v = view_new(home, k->uid);
+	if (!v) {
+		close(socket);
+		return;
+	}
+	evutil_make_socket_nonblocking(socket);
+	memcpy(v->token, k->token, sizeof(v->token));
+	v->mount.news = socket;
+	v->adopted = true;
+	/* Another ehlaunch does not know its namespace. */
+	v->launcher = k->known ? launcher_starts(agent) : 0;
+	while (v->nlinks < k->number && !view_link_add(v))
+		;
+	if (v->nlinks < k->number || view_expect(v))
+		view_lost(v, "out of memory");
+}
+
 static int view_open(struct peer *home, uid_t uid, const char *user, struct view_mounted **out)
 {
-	json_t *body = json_pack("{s:I}", "uid", (json_int_t)uid);
-	struct view_mounted *v = body ? view_new(home, uid) : NULL;
+	struct view_mounted *v = view_new(home, uid);
+	json_t *body;
 	int err;
 
-	if (!v) {
-		json_decref(body);
+	if (!v)
 		return -ENOMEM;
-	}
 	snprintf(v->user, sizeof(v->user), "%s", user);
 	err = kept_token(v->token);
-	if (err) {
-		json_decref(body);
+	if (err)
 		goto free_view;
-	}
-	v->asking = true;
+	err = -ENOMEM;
+	body = json_pack("{s:I}", "uid", (json_int_t)uid);
+	if (!body)
+		goto free_view;
 	err = link_request(home, "/v1/mounts", body, VIEW_ASK_MS, view_on_mounts, v);
 	if (err)
-		goto no_question;
+		goto free_view;
+	v->asking = true;
 	*out = v;
 	return 0;
 
-no_question:
-	v->asking = false;
 free_view:
 	view_free(v);
 	return err;
@@ -375,9 +408,8 @@ static void view_add(struct view_mounted *v, struct view_use *use)
 {
 	evtimer_del(v->idle);
 	use->of = v;
-	use->next = v->uses;
 	use->ticket = 0;
-	v->uses = use;
+	LL_PREPEND(v->uses, use);
 }
 
 /* Home may not have it any more, and nobody needs this one. */
@@ -440,14 +472,6 @@ void view_on_adopted(struct agent *agent, void (*adopted)(struct agent *agent))
 	agent->views->adopted = adopted;
 }
 
-void view_idle(struct view_mounted *v)
-{
-	const unsigned int ms = v->home->agent->config->link_idle;
-	const struct timeval idle = { ms / 1000, ms % 1000 * 1000 };
-
-	evtimer_add(v->idle, &idle);
-}
-
 bool view_settle(struct view_use *use)
 {
 	struct view_mounted *v = use->of;
@@ -455,19 +479,16 @@ bool view_settle(struct view_use *use)
 	if (!v || v->mount.ns < 0)
 		return false;
 	use->ticket = ++v->tickets;
-	return !view_sync_ask(v->mount.control, use->ticket, true);
+	return !control_ask(v->mount.control, use->ticket, VIEW_ENDED, -1);
 }
 
 void view_release(struct view_use *use)
 {
 	struct view_mounted *v = use->of;
-	struct view_use **at;
 
 	if (!v)
 		return;
-	for (at = &v->uses; *at != use; at = &(*at)->next)
-		;
-	*at = use->next;
+	LL_DELETE(v->uses, use);
 	use->of = NULL;
 	if (!v->uses)
 		view_idle(v);

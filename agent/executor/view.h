@@ -6,9 +6,9 @@
  * ehview, a FUSE server, to ehfiles (POST /v1/files).
  *
  *   view.c               the executor's views and their users
- *   view_again.c         their connections, also again, and views of an earlier agent
+ *   view_link.c          their connections, also again
  *   view_mount.c         has ehlaunch make the namespace of a view and start its ehview
- *   view_sync.c          what ehview is asked
+ *   common/control.c     what ehview is asked
  *   job/route.c          between a socket and a stream, for both sides
  *   home/serve.c         home's side
  *
@@ -27,6 +27,7 @@
 
 struct agent;
 struct config;
+struct kept;
 
 struct view_use {
 	struct view_use *next;
@@ -65,6 +66,8 @@ bool view_leave(const struct view_use *use);
 void view_on_adopted(struct agent *agent, void (*adopted)(struct agent *agent));
 /** The mount namespace, after the first news. The view owns it. -1: none. */
 int view_namespace(const struct view_use *use);
+/** The keeper of a view of an earlier agent has connected to this one: FRAME_KEPT. Takes over the socket. */
+void view_adopt(struct agent *agent, int socket, const struct kept *k);
 int view_init(struct agent *agent); /**< 0 or -ENOMEM */
 /** Another job-limit is for views that are here, too. */
 void view_reload(struct agent *agent, const struct config *old);

@@ -20,6 +20,7 @@
 #include <jansson.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -73,11 +74,7 @@ const char *serve_trouble(void)
 
 static void serve_free(struct serve *v)
 {
-	struct serve **at;
-
-	for (at = &v->agent->serves->list; *at != v; at = &(*at)->next)
-		;
-	*at = v->next;
+	LL_DELETE(v->agent->serves->list, v);
 	route_close_clean(&v->route);
 	if (v->told)
 		event_free(v->told);
@@ -134,7 +131,7 @@ static void serve_connect(struct serve *v, struct serve *from)
 	/* An old one is dead, and we have not noticed yet. */
 	route_hand_over(&from->route, &v->route);
 	socket = route_make_end(&v->route);
-	err = socket < 0 ? socket : control_connect(v->control, 0, socket);
+	err = socket < 0 ? socket : control_ask(v->control, 0, VIEW_CONNECT, socket);
 	if (socket >= 0)
 		close(socket);
 	if (err || route_take(&v->route))
@@ -431,19 +428,17 @@ static struct serve *serve_new(struct peer *to)
 	v->agent = agent;
 	v->to = to;
 	v->news = v->control = -1;
-	v->idle = event_new(agent->base, -1, EV_PERSIST, serve_on_idle, v);
-	v->limit = evtimer_new(agent->base, serve_on_limit, v);
-	if (!v->idle || !v->limit || route_open(&v->route, agent, -1, &serve_ops, v)) {
-		if (v->idle)
-			event_free(v->idle);
-		if (v->limit)
-			event_free(v->limit);
+	if (route_open(&v->route, agent, -1, &serve_ops, v)) {
 		free(v);
 		return NULL;
 	}
-	v->next = agent->serves->list;
-	agent->serves->list = v;
-	return v;
+	LL_PREPEND(agent->serves->list, v);
+	v->idle = event_new(agent->base, -1, EV_PERSIST, serve_on_idle, v);
+	v->limit = evtimer_new(agent->base, serve_on_limit, v);
+	if (v->idle && v->limit)
+		return v;
+	serve_free(v);
+	return NULL;
 }
 
 void serve_adopt(struct agent *agent, int socket, const struct kept *k)

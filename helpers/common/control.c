@@ -7,15 +7,25 @@
 
 #include "wire/descriptors.h"
 
-int control_connect(int control, uint32_t which, int connection)
+int control_ask(int control, uint32_t ticket, uint32_t what, int connection)
 {
-	struct view_sync ask = { which, VIEW_CONNECT };
+	struct view_sync ask = { ticket, what };
 	struct iovec iov = { &ask, sizeof(ask) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	union descriptors room;
 
-	descriptors_put(&msg, &room, &connection, 1);
+	descriptors_put(&msg, &room, &connection, connection >= 0);
 	return sendmsg(control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(ask) ? 0 : -errno;
+}
+
+int64_t control_answer(int control)
+{
+	uint32_t ticket;
+	ssize_t n = recv(control, &ticket, sizeof(ticket), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	return n == sizeof(ticket) ? (int64_t)ticket : -EPIPE;
 }
 
 int control_take(int control, struct view_sync *ask, int *connection)

@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include "wire/view.h"
 
-/** Gives it a connection for its file system number `which`. 0 or -errno; the descriptor stays the caller's. */
-int control_connect(int control, uint32_t which, int connection);
+/** Asks it `what` of wire/view.h; `connection`: with VIEW_CONNECT, else -1. It stays the caller's. 0 or -errno. */
+int control_ask(int control, uint32_t ticket, uint32_t what, int connection);
+/** A ticket that was answered; 0: none; -EPIPE: it has ended. */
+int64_t control_answer(int control);
 
 /** Takes a question. 1; 0: there is none; -1: nobody can ask any more. *connection: with
  *  VIEW_CONNECT, else -1. */

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "watch.h"
 
@@ -171,14 +172,13 @@ static int data_told(struct handle *h)
 /* Releases the locks of one owner, or all. */
 static void lock_release(uint64_t dev, uint64_t ino, bool all, uint64_t owner)
 {
-	struct lock *l;
+	struct lock *l, *next;
 
-	for (struct lock **at = &locks; (l = *at);) {
-		if (l->dev != dev || l->ino != ino || (!all && l->owner != owner)) {
-			at = &l->next;
+	LL_FOREACH_SAFE(locks, l, next)
+	{
+		if (l->dev != dev || l->ino != ino || (!all && l->owner != owner))
 			continue;
-		}
-		*at = l->next;
+		LL_DELETE(locks, l);
 		close(l->fd);
 		free(l);
 	}
@@ -206,8 +206,7 @@ static struct lock *lock_of(const struct handle *h, uint64_t owner)
 	l->dev = h->dev;
 	l->ino = h->ino;
 	l->owner = owner;
-	l->next = locks;
-	locks = l;
+	LL_PREPEND(locks, l);
 	return l;
 }
 

@@ -118,7 +118,8 @@ static void __attribute__((noreturn)) files_keep(const struct request *r)
 	 * It is connected last: whatever comes from it, its agent has its control, and may end. With no agent that
 	 * knows it, the executor would lose what it has begun to use.
 	 */
-	if (keep_ready(news, &kept) || control_connect(control[0], 0, r->fds[FILES_FD_SOCKET]))
+	if (keep_ready(news, &kept) ||
+	    control_ask(control[0], 0, VIEW_CONNECT, r->fds[FILES_FD_SOCKET]))
 		_exit(1);
 	close(r->fds[FILES_FD_SOCKET]);
 	keep_stay(pid, news, &kept);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
+#include <utlist.h>
 
 #include "call.h"
 #include "look.h"
@@ -64,8 +65,7 @@ static struct call *data_open_call(fuse_req_t req, struct node *about, struct fu
 static void data_add(struct file *f, struct node *n, struct fuse_file_info *fi, uint32_t flags)
 {
 	f->node = node_hold(n);
-	f->next = n->files;
-	n->files = f;
+	LL_PREPEND(n->files, f);
 	fi->flags = flags;
 	fi->fh = (uintptr_t)f;
 	/* with O_APPEND the kernel would write where it believes the end to be */
@@ -82,13 +82,10 @@ static void data_add(struct file *f, struct node *n, struct fuse_file_info *fi, 
 static void data_close(struct tree *t, struct file *f)
 {
 	message *m = call_message(FILES_CLOSE);
-	struct file **at;
 
 	m->handle = f->handle;
 	if (f->node) {
-		for (at = &f->node->files; *at != f; at = &(*at)->next)
-			;
-		*at = f->next;
+		LL_DELETE(f->node->files, f);
 		if (f->writes)
 			node_stale(f->node, false);
 	}

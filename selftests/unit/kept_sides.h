@@ -228,7 +228,7 @@ static inline void reconnect(const struct side *s)
 	int pair[2], err;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-	err = control_connect(s->control, 0, pair[1]);
+	err = control_ask(s->control, 0, VIEW_CONNECT, pair[1]);
 	close(pair[1]);
 	/* It has not taken the last ones yet. */
 	assert_true(!err || err == -EAGAIN);

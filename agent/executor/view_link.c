@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Connections of a view, which are made again after they broke, and views of an earlier agent. What was on
- * its way is no concern of this agent's: ehview and ehfiles keep it (helpers/common/stream.c).
- */
-
-#include "executor/view_again.h"
+#include "executor/view_link.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,14 +8,11 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "base/launcher.h"
 #include "base/log.h"
-#include "executor/view_inside.h"
 #include "helpers/common/control.h"
 #include "job/kept.h"
 #include "net/link.h"
 #include "net/peer.h"
-#include "net/peers.h"
 
 #define AGAIN_MS 50 /* before the first try; doubled up to the next */
 #define AGAIN_MAX_MS 1000
@@ -37,13 +29,13 @@ static void view_on_stream_gone(void *ctx, bool clean)
 
 	route_close_end(&link->route);
 	if (v->mount.ns < 0)
-		view_lost(v, "home does not serve its files");
+		v->lost(v, "home does not serve its files");
 	else if (clean)
-		view_lost(v, "home serves its files no longer");
+		v->lost(v, "home serves its files no longer");
 	else if (v->uses || v->adopted)
 		view_broken(v);
 	else
-		view_lost(v, "lost the connection to home's files");
+		v->lost(v, "lost the connection to home's files");
 }
 
 static void view_on_ended(void *ctx)
@@ -63,7 +55,7 @@ static const struct route_ops view_route_ops = {
 	.refused = view_on_refused,
 };
 
-int view_add_link(struct view_mounted *v)
+int view_link_add(struct view_mounted *v)
 {
 	struct view_link *link = &v->links[v->nlinks];
 
@@ -74,7 +66,7 @@ int view_add_link(struct view_mounted *v)
 	return 0;
 }
 
-int view_open_link(struct view_mounted *v, unsigned int i, const char *path)
+int view_link_open(struct view_mounted *v, unsigned int i, const char *path)
 {
 	const size_t length = path ? strlen(path) : 0;
 	struct kept_head h = { .uid = v->uid, .number = i, .again = !path, .length = length };
@@ -106,8 +98,8 @@ int view_open_link(struct view_mounted *v, unsigned int i, const char *path)
 
 static void view_again(struct view_mounted *v, unsigned int i)
 {
-	int socket = view_open_link(v, i, NULL);
-	int err = socket < 0 ? socket : control_connect(v->mount.control, i, socket);
+	int socket = view_link_open(v, i, NULL);
+	int err = socket < 0 ? socket : control_ask(v->mount.control, i, VIEW_CONNECT, socket);
 
 	if (socket >= 0)
 		close(socket);
@@ -139,7 +131,7 @@ static bool view_is_connected(const struct view_mounted *v)
 	return true;
 }
 
-void view_on_again(evutil_socket_t fd, short what, void *arg)
+void view_link_on_again(evutil_socket_t fd, short what, void *arg)
 {
 	struct view_mounted *v = arg;
 
@@ -151,7 +143,7 @@ void view_on_again(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (clock_ms() - v->broken_at > v->home->agent->config->job_limit) {
-		view_lost(v, "lost the connection to home's files, for longer than job-limit");
+		v->lost(v, "lost the connection to home's files, for longer than job-limit");
 		return;
 	}
 	for (size_t i = 0; i < v->nlinks; i++)
@@ -160,7 +152,7 @@ void view_on_again(evutil_socket_t fd, short what, void *arg)
 	view_again_later(v);
 }
 
-static void view_wait(struct view_mounted *v)
+void view_link_wait(struct view_mounted *v)
 {
 	if (!v->broken)
 		v->broken_at = clock_ms();
@@ -174,42 +166,5 @@ static void view_broken(struct view_mounted *v)
 		log_info("the connection to the files of user %u of node %s broke; what uses them "
 			 "waits",
 			 v->uid, peer_code(v->home));
-	view_wait(v);
-}
-
-/* ---- of an earlier agent ---- */
-
-void view_taken(struct view_mounted *v)
-{
-	kept_say(v->mount.news, LAUNCH_STAY);
-	kept_say_limit(v->mount.news, v->home->agent);
-	log_info("the files of user %u of node %s are mounted from before", v->uid,
-		 peer_code(v->home));
-	view_wait(v);
-	if (!v->uses)
-		view_idle(v);
-}
-
-void view_adopt(struct agent *agent, int socket, const struct kept *k)
-{
-	struct peer *home = peers_by_text(agent, k->other);
-	struct view_mounted *v = NULL;
-
-	if (home && *k->token && k->number && k->number <= VIEW_TREES_MAX &&
-	    !view_by_token(agent, k->token))
-		v = view_new(home, k->uid);
-	if (!v) {
-		close(socket);
-		return;
-	}
-	evutil_make_socket_nonblocking(socket);
-	memcpy(v->token, k->token, sizeof(v->token));
-	v->mount.news = socket;
-	v->adopted = true;
-	/* Another ehlaunch does not know its namespace. */
-	v->launcher = k->known ? launcher_starts(agent) : 0;
-	while (v->nlinks < k->number && !view_add_link(v))
-		;
-	if (v->nlinks < k->number || view_expect(v))
-		view_lost(v, "out of memory");
+	view_link_wait(v);
 }
