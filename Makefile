@@ -87,7 +87,7 @@ ADDRESS	  := helpers/common/agent_address.c helpers/common/number.c
 PIDFD	  := helpers/common/pidfd.c
 CONTROL	  := helpers/common/control.c
 COMMON_SRC := $(wildcard tools/common/*.c) $(COMPANION)
-AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION) $(ADDRESS) $(PIDFD) $(CONTROL) $(addprefix helpers/common/,device.c directory.c)
+AGENT_SRC := $(wildcard agent/*.c agent/*/*.c) $(COMPANION) $(ADDRESS) $(PIDFD) $(CONTROL) $(addprefix helpers/common/,device.c directory.c mountinfo.c)
 # The command line of a program that is started elsewhere.
 WORDS	  := helpers/common/exec_words.c helpers/common/program.c
 EHCTL_SRC := $(wildcard tools/ehctl/*.c) $(COMMON_SRC) $(ADDRESS) $(WORDS)
@@ -100,10 +100,10 @@ EHCERT_SRC := $(wildcard tools/ehcert/*.c) $(COMMON_SRC)
 VIEW_SRC  := $(wildcard helpers/ehview/*.c) $(CONTROL) helpers/common/stream.c
 FILES_SRC := $(wildcard helpers/ehfiles/*.c) $(CONTROL) helpers/common/stream.c
 LOOKUP_SRC := $(addprefix helpers/common/,lookup.c names.c)
-LOOK_SRC  := $(wildcard helpers/ehlook/*.c) $(LOOKUP_SRC) helpers/common/device.c
+LOOK_SRC  := $(wildcard helpers/ehlook/*.c) $(LOOKUP_SRC) $(addprefix helpers/common/,device.c mountinfo.c)
 HIST_SRC  := $(wildcard helpers/ehhist/*.c)
 NAMES_SRC := helpers/ehnames/main.c helpers/common/directory.c
-END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) $(ADDRESS) \
+END_SRC	  := $(wildcard helpers/end/*.c lib/job/*.c) $(ADDRESS) helpers/common/mountinfo.c \
 	$(addprefix lib/wire/,attach.c clean.c cursor.c frame.c job.c named.c seen.c terminal.c view.c)
 STUB_SRC  := $(wildcard helpers/ehstub/*.c) $(END_SRC)
 LAUNCH_SRC := $(wildcard helpers/ehlaunch/*.c helpers/ehguest/*.c) $(END_SRC) $(COMPANION) $(LOOKUP_SRC) $(PIDFD) $(CONTROL) lib/site/who.c lib/site/map.c lib/wire/launch_digest.c lib/wire/wish.c

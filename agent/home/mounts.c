@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "home/mounts.h"
 
+#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <linux/ehsched.h>
-
-#define MOUNTS_PATH "4095" /* EHS_PATH_MAX or less, for sscanf() */
 
 /* Excludes file systems without files, and those that belong to each kernel. */
 static bool mounts_is_files(const char *path, const char *type)
@@ -30,41 +29,23 @@ static bool mounts_is_files(const char *path, const char *type)
 	return true;
 }
 
-/* mountinfo escapes blanks and the like in octal. */
-static void mounts_unescape(char *path)
-{
-	char *to = path;
-
-	for (; *path; path++) {
-		if (*path == '\\' && strspn(path + 1, "01234567") >= 3) {
-			*to++ = (path[1] - '0') << 6 | (path[2] - '0') << 3 | (path[3] - '0');
-			path += 3;
-		} else {
-			*to++ = *path;
-		}
-	}
-	*to = '\0';
-}
-
 /* The file systems of a view beside the root. Ends at the first for which `each` is true. */
 static bool mounts_each(bool (*each)(void *ctx, const char *path), void *ctx)
 {
-	char line[2 * EHS_PATH_MAX + 1024], path[EHS_PATH_MAX + 1], type[64], *dash;
-	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[2 * EHS_PATH_MAX + 1024], *path;
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	struct mntent mount;
 	bool over = false;
 
-	while (f && !over && fgets(line, sizeof(line), f)) {
-		dash = strstr(line, " - ");
-		if (!dash || sscanf(line, "%*s %*s %*s %*s %" MOUNTS_PATH "s", path) != 1 ||
-		    sscanf(dash, " - %63s", type) != 1)
-			continue;
-		mounts_unescape(path);
+	while (f && !over && getmntent_r(f, &mount, line, sizeof(line))) {
+		path = mount.mnt_dir;
 		/* A comma would end the mount option that holds the path. */
-		if (path[0] == '/' && path[1] && mounts_is_files(path, type) && !strchr(path, ','))
+		if (path[0] == '/' && path[1] && strlen(path) <= EHS_PATH_MAX &&
+		    mounts_is_files(path, mount.mnt_type) && !strchr(path, ','))
 			over = each(ctx, path);
 	}
 	if (f)
-		fclose(f);
+		endmntent(f);
 	return over;
 }
 

@@ -2,10 +2,10 @@
 #include "helpers/common/device.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <time.h>
+
+#include "helpers/common/mountinfo.h"
 
 #define DEVICE_S 10
 #define DEVICE_KNOWN 16
@@ -39,20 +39,12 @@ static enum device_kind device_kind_of(const char *type)
 
 static enum device_kind device_find(dev_t dev)
 {
-	char line[8192], type[DEVICE_TYPE], *dash;
-	enum device_kind kind = DEVICE_UNKNOWN;
-	unsigned int high, low;
-	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char type[DEVICE_TYPE];
 
-	while (f && !kind && fgets(line, sizeof(line), f)) {
-		dash = strstr(line, " - ");
-		if (dash && sscanf(line, "%*u %*u %u:%u", &high, &low) == 2 &&
-		    makedev(high, low) == dev && sscanf(dash, " - %31s", type) == 1)
-			kind = device_kind_of(type);
-	}
-	if (f)
-		fclose(f);
-	return kind;
+	if (mountinfo_find(dev, type, sizeof(type)) <= 0)
+		return DEVICE_UNKNOWN;
+	type[strcspn(type, " ")] = '\0';
+	return device_kind_of(type);
 }
 
 enum device_kind device_kind(dev_t dev)

@@ -6,19 +6,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "helpers/common/mountinfo.h"
 #include "helpers/common/number.h"
 #include "wire/view.h"
 
 #define PLACE_LOCAL "local "
 #define PLACE_VIEW "view"
 #define PLACE_SOURCE "ehsched" /* helpers/ehlaunch/view_fuse.c */
-#define PLACE_MOUNTS (1u << 20) /* bytes of mountinfo that are looked at */
 
 struct place_text {
 	char *at, *end; /* the end is left for a NUL */
@@ -61,31 +60,6 @@ static int place_local(dev_t device, struct place_text *t)
 	return 0;
 }
 
-/* The line of /proc/self/mountinfo of this device: "ID PARENT MAJOR:MINOR … - TYPE SOURCE …". */
-static const char *place_find(char *mounts, dev_t device, size_t *type, size_t *all)
-{
-	for (char *line = strtok(mounts, "\n"); line; line = strtok(NULL, "\n")) {
-		char *at = strchr(line, ' ');
-		unsigned long of[2];
-
-		at = at ? strchr(at + 1, ' ') : NULL;
-		if (!at)
-			continue;
-		of[0] = strtoul(at + 1, &at, 10);
-		if (*at != ':')
-			continue;
-		of[1] = strtoul(at + 1, &at, 10);
-		at = of[0] == major(device) && of[1] == minor(device) ? strstr(at, " - ") : NULL;
-		if (!at)
-			continue;
-		at += 3;
-		*type = strcspn(at, " ");
-		*all = *type + strcspn(at + *type + !!at[*type], " ") + 1;
-		return at;
-	}
-	return NULL;
-}
-
 /* Whether its source is the same on all hosts: "server:/path" or "//server/path". */
 static bool place_is_global(const char *source, size_t n)
 {
@@ -99,40 +73,23 @@ static bool place_is_global(const char *source, size_t n)
 /* One of several hosts. 1; 0: its name is that of a local one; -errno. */
 static int place_network(dev_t device, struct place_text *t)
 {
-	int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), ret = 0;
-	size_t have = 0, type = 0, all = 0;
-	const char *at = NULL, *source;
-	char *mounts;
-	ssize_t n;
+	char text[PLACE_MAX];
+	const int n = mountinfo_find(device, text, sizeof(text));
+	const char *source = n > 0 ? strchr(text, ' ') : NULL;
 
-	if (fd < 0)
-		return -errno;
-	mounts = mmap(NULL, PLACE_MOUNTS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		      0);
-	if (mounts == MAP_FAILED) {
-		close(fd);
-		return -ENOMEM;
-	}
-	/* The last byte stays a NUL. */
-	while ((n = read(fd, mounts + have, PLACE_MOUNTS - 1 - have)) > 0)
-		have += n;
-	close(fd);
-	at = place_find(mounts, device, &type, &all);
-	if (!at)
-		goto unmap;
-	source = at + type + 1;
-	if ((all - type == sizeof(PLACE_SOURCE) &&
-	     !strncmp(source, PLACE_SOURCE, all - type - 1)) ||
-	    !strncmp(at, "fuse." PLACE_SOURCE " ", sizeof("fuse." PLACE_SOURCE))) {
+	if (n < 0)
+		return n;
+	if (!source++)
+		return 0;
+	if (!strcmp(source, PLACE_SOURCE) ||
+	    !strncmp(text, "fuse." PLACE_SOURCE " ", sizeof("fuse." PLACE_SOURCE))) {
 		place_put(t, PLACE_VIEW, strlen(PLACE_VIEW));
-		ret = 1;
-	} else if (place_is_global(source, all - type - 1)) {
-		place_put(t, at, all);
-		ret = t->at == t->end ? -ENAMETOOLONG : 1;
+		return 1;
 	}
-unmap:
-	munmap(mounts, PLACE_MOUNTS);
-	return ret;
+	if (!place_is_global(source, strlen(source)))
+		return 0;
+	place_put(t, text, strlen(text));
+	return t->at == t->end ? -ENAMETOOLONG : 1;
 }
 
 int place_of(int fd, char out[PLACE_MAX])

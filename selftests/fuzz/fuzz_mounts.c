@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any text in the place of /proc/self/mountinfo, where who may mount says what he likes: only absolute paths
+ * Any text in the place of /proc/self/mounts, where who may mount says what he likes: only absolute paths
  * are named, none of a kernel's file system, and each of them is found again.
  */
+#include <mntent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static const uint8_t *text;
 static size_t text_size;
 
 /* Before libc's. */
-FILE *fopen(const char *path, const char *mode)
+FILE *setmntent(const char *path, const char *mode)
 {
 	return text_size ? fmemopen((void *)text, text_size, "r") : NULL;
 }
