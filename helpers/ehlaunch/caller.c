@@ -13,6 +13,8 @@
 
 #include "helpers/common/pidfd.h"
 
+#define CALLER_ROOM 4096 /* at first; a status is longer with many groups */
+
 /*
  * Whether somebody has connected to it. Of a socket that has connected itself the kernel says who listens
  * at the other end, which may be any program of the host. But that end has a name, and a client has none.
@@ -28,32 +30,67 @@ static bool caller_came(int socket)
 	       its_size == none;
 }
 
-static int caller_read(int folder, const char *name, char *text, size_t size)
+char *caller_read(int folder, const char *name)
 {
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC), err;
+	size_t size = CALLER_ROOM, have = 0;
+	char *text = fd < 0 ? NULL : malloc(size), *more;
+	ssize_t n = -1;
 
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, size - 1);
-	close(fd);
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
-	return 0;
+	while (text && (n = read(fd, text + have, size - have - 1)) > 0) {
+		have += n;
+		if (have + 1 < size)
+			continue;
+		more = realloc(text, 2 * size);
+		if (!more) {
+			n = -1;
+			break;
+		}
+		text = more;
+		size *= 2;
+	}
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	if (n < 0) {
+		free(text);
+		text = NULL;
+	} else {
+		text[have] = '\0';
+	}
+	errno = err;
+	return text;
+}
+
+const char *caller_cgroup(const char *cgroups, const char *controller, size_t *length)
+{
+	const size_t n = strlen(controller);
+
+	for (const char *line = cgroups; *line;
+	     line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *at = strchr(line, ':'), *path = at ? strchr(at + 1, ':') : NULL;
+
+		for (; path && at < path; at += 1 + strcspn(at + 1, ",:")) {
+			if (strncmp(at + 1, controller, n) || !strchr(",:", at[1 + n]))
+				continue;
+			*length = strcspn(path + 1, "\n");
+			return path + 1;
+		}
+	}
+	return NULL;
 }
 
 static uint64_t caller_start(int folder)
 {
-	char line[1024], *at;
+	char *line = caller_read(folder, "stat"), *at = line ? strrchr(line, ')') : NULL;
+	uint64_t start;
 
-	if (caller_read(folder, "stat", line, sizeof(line)))
-		return 0;
 	/* The name in brackets may have anything in it. The 20th field after it. */
-	at = strrchr(line, ')');
 	for (int i = 0; at && i < 20; i++)
 		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
+	start = at ? strtoull(at, NULL, 10) : 0;
+	free(line);
+	return start;
 }
 
 uint64_t caller_start_of(pid_t pid)
@@ -87,14 +124,14 @@ static bool caller_is_old(int folder, uint64_t came)
 
 bool caller_is_users(const struct caller *caller)
 {
-	char status[2048], *at;
+	char *status = caller_read(caller->folder, "status");
+	const char *at = status ? strstr(status, "\nUid:\t") : NULL;
 	unsigned int real, effective;
+	const bool is = at && sscanf(at, "\nUid:\t%u %u", &real, &effective) == 2 &&
+			real == caller->uid && effective == caller->uid;
 
-	if (caller_read(caller->folder, "status", status, sizeof(status)))
-		return false;
-	at = strstr(status, "\nUid:\t");
-	return at && sscanf(at, "\nUid:\t%u %u", &real, &effective) == 2 && real == caller->uid &&
-	       effective == caller->uid;
+	free(status);
+	return is;
 }
 
 int caller_find(int socket, uint64_t came, struct caller *out)

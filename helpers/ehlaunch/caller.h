@@ -7,6 +7,7 @@
 #define EHLAUNCH_CALLER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,6 +31,11 @@ bool caller_is_users(const struct caller *caller);
 /** Its number is not another's. */
 bool caller_lives(const struct caller *caller);
 void caller_drop(struct caller *caller);
+/** A whole file of a process, to be freed. NULL: errno is set. */
+char *caller_read(int folder, const char *name);
+/** The path of a controller of version 1 in /proc/PID/cgroup, or of version 2 ("": its line), and the length; NULL: it
+ *  is not in use. */
+const char *caller_cgroup(const char *cgroups, const char *controller, size_t *length);
 /** When a process was started, in clock ticks since boot; 0: not known. */
 uint64_t caller_start_of(pid_t pid);
 /** Its number, and when it was started: no other process has both. */

@@ -37,26 +37,44 @@ static char cgroup_launcher[LAUNCH_NOTE_PROCESS]; /* this one, as caller_say() s
 
 /* ---- the tree ---- */
 
-static int cgroup_make_path(const char *root)
+/* For each directory from the top down to this one. 0, or the first error. */
+static int cgroup_each(const char *root, int (*each)(const char *path))
 {
 	char path[PATH_MAX];
-	size_t n = strlen(root);
+	int err = 0;
 
-	if (n >= sizeof(path))
+	if (snprintf(path, sizeof(path), "%s", root) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	memcpy(path, root, n + 1);
-	for (char *at = path + 1;; at++) {
+	for (char *at = path + 1; !err; at++) {
 		char end = *at;
 
 		if (end && end != '/')
 			continue;
 		*at = '\0';
-		if (mkdir(path, 0755) && errno != EEXIST && access(path, F_OK))
-			return -errno;
+		err = each(path);
 		*at = end;
 		if (!end)
-			return 0;
+			break;
 	}
+	return err;
+}
+
+static int cgroup_make_one(const char *path)
+{
+	return mkdir(path, 0755) && errno != EEXIST && access(path, F_OK) ? -errno : 0;
+}
+
+/* -1: it is not there, or not of version 2. */
+static int cgroup_open_one(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+
+	if (fd >= 0 && !fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 /*
@@ -72,28 +90,15 @@ static void cgroup_enable(int folder)
 		folder_write(folder, "cgroup.subtree_control", controllers[i]);
 }
 
-static void cgroup_enable_path(const char *root)
+static int cgroup_enable_one(const char *path)
 {
-	char path[PATH_MAX];
-	struct statfs fs;
+	int fd = cgroup_open_one(path);
 
-	snprintf(path, sizeof(path), "%s", root);
-	for (char *at = path + 1;; at++) {
-		char end = *at;
-		int fd;
-
-		if (end && end != '/')
-			continue;
-		*at = '\0';
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd >= 0 && !fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
-			cgroup_enable(fd);
-		if (fd >= 0)
-			close(fd);
-		*at = end;
-		if (!end)
-			return;
+	if (fd >= 0) {
+		cgroup_enable(fd);
+		close(fd);
 	}
+	return 0;
 }
 
 static int cgroup_make(const char *root, const char *name, const char *weight)
@@ -147,12 +152,11 @@ static int cgroup_note_user(int fd, uid_t uid)
 
 static bool cgroup_is_of(int fd, uid_t uid)
 {
-	char text[24] = "", wanted[24];
+	char text[LAUNCH_NOTE_PROCESS], wanted[24];
 
 	snprintf(wanted, sizeof(wanted), "%u", (unsigned int)uid);
-	if (fgetxattr(fd, LAUNCH_NOTE_USER, text, sizeof(text) - 1) < 0)
-		return errno == EOPNOTSUPP;
-	return !strcmp(text, wanted);
+	return folder_note(fd, LAUNCH_NOTE_USER, text) ? !strcmp(text, wanted)
+						       : errno == EOPNOTSUPP;
 }
 
 int cgroup_begin(const char *id, uid_t uid, bool again, int *out)
@@ -166,7 +170,7 @@ int cgroup_begin(const char *id, uid_t uid, bool again, int *out)
 	made = !mkdirat(cgroup_guests, id, 0755);
 	if (!made && (!again || errno != EEXIST))
 		return -errno;
-	fd = openat(cgroup_guests, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = folder_open(cgroup_guests, id);
 	err = fd < 0 ? -errno : 0;
 	if (!err)
 		err = made ? cgroup_note_user(fd, uid) : cgroup_is_of(fd, uid) ? 0 : -EEXIST;
@@ -202,11 +206,10 @@ void cgroup_begun(const char *id, int fd, pid_t pid, int pidfd)
 
 bool cgroup_has_guests(void)
 {
-	char text[LAUNCH_NOTE_PROCESS] = "";
+	char text[LAUNCH_NOTE_PROCESS];
 
-	/* Kernels before 5.7 have no such attributes: there each stays for its own. */
-	if (fgetxattr(cgroup_guests, LAUNCH_NOTE_LAUNCHER, text, sizeof(text) - 1) > 0 &&
-	    strcmp(text, cgroup_launcher))
+	/* Where there are no such notes each stays for its own. */
+	if (folder_note(cgroup_guests, LAUNCH_NOTE_LAUNCHER, text) && strcmp(text, cgroup_launcher))
 		return false;
 	return folders_count(cgroup_guests, FOLDER_NOBODY);
 }
@@ -231,7 +234,7 @@ int cgroup_session(const char *name, bool leaves, uid_t uid)
 		return -EUSERS;
 	if (mkdirat(above, name, 0755))
 		return -errno;
-	fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = folder_open(above, name);
 	if (fd < 0 || cgroup_note_user(fd, uid) || !folder_watch(above, name, uid)) {
 		unlinkat(above, name, AT_REMOVEDIR);
 		if (fd >= 0)
@@ -266,18 +269,9 @@ int cgroup_above(int fd)
 /* Where hosts have the tree. -1: nowhere. */
 static int cgroup_mount(void)
 {
-	static const char *const mounts[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
-	struct statfs fs;
+	int fd = cgroup_open_one("/sys/fs/cgroup");
 
-	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
-		int fd = open(mounts[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-		if (fd >= 0 && !fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
-			return fd;
-		if (fd >= 0)
-			close(fd);
-	}
-	return -1;
+	return fd < 0 ? cgroup_open_one("/sys/fs/cgroup/unified") : fd;
 }
 
 /* The top of the tree, where all paths of /proc/PID/cgroup begin. -1: it is not there. */
@@ -310,36 +304,11 @@ static bool cgroup_is_guest(int folder)
 	return is;
 }
 
-/* The path in the line of cgroup 2, without its '/', into `line`. 0 or -errno. */
-static int cgroup_path(int process, char line[PATH_MAX + 8], char **path)
+/* `path` is without its first '/'. */
+static int cgroup_at(const char *path)
 {
-	int fd = openat(process, "cgroup", O_RDONLY | O_CLOEXEC), err = -ENOENT;
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	int top, fd, err;
 
-	if (!f) {
-		err = -errno;
-		if (fd >= 0)
-			close(fd);
-		return err;
-	}
-	while (err && fgets(line, PATH_MAX + 8, f)) {
-		if (strncmp(line, "0::/", 4))
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		*path = line + 4;
-		err = 0;
-	}
-	fclose(f);
-	return err;
-}
-
-int cgroup_folder(int process)
-{
-	char line[PATH_MAX + 8] = "", *path = line;
-	int top, fd, err = cgroup_path(process, line, &path);
-
-	if (err)
-		return err;
 	/* Outside of what this process sees of the tree. */
 	if (!strncmp(path, "..", 2) && (!path[2] || path[2] == '/'))
 		return -EPERM;
@@ -350,6 +319,21 @@ int cgroup_folder(int process)
 	err = -errno;
 	close(top);
 	return fd < 0 ? err : fd;
+}
+
+int cgroup_folder(int process)
+{
+	char *text = caller_read(process, "cgroup");
+	int fd = text ? -ENOENT : -errno;
+	size_t n = 0;
+	const char *path = text ? caller_cgroup(text, "", &n) : NULL;
+
+	if (path && *path == '/') {
+		text[path - text + n] = '\0';
+		fd = cgroup_at(path + 1);
+	}
+	free(text);
+	return fd;
 }
 
 int cgroup_of(int process)
@@ -385,38 +369,30 @@ int cgroup_guests_folder(void)
 
 static bool cgroup_is_in(int fd, ino_t space)
 {
-	char text[24] = "", wanted[24];
+	char text[LAUNCH_NOTE_PROCESS], wanted[24];
 
 	snprintf(wanted, sizeof(wanted), "%llu", (unsigned long long)space);
-	return fgetxattr(fd, LAUNCH_NOTE_NAMESPACE, text, sizeof(text) - 1) > 0 &&
-	       !strcmp(text, wanted);
+	return folder_note(fd, LAUNCH_NOTE_NAMESPACE, text) && !strcmp(text, wanted);
 }
 
 void cgroup_kill_in(ino_t space)
 {
-	int fd = cgroup_guests < 0 ? -1
-				   : openat(cgroup_guests, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = cgroup_guests < 0 ? NULL : folder_list(cgroup_guests, ".");
 	struct dirent *d;
 	int guest;
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((d = readdir(dir))) {
+	while (dir && (d = readdir(dir))) {
 		if (d->d_type != DT_DIR || *d->d_name == '.')
 			continue;
-		guest = openat(cgroup_guests, d->d_name,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		guest = folder_open(cgroup_guests, d->d_name);
 		if (guest < 0)
 			continue;
 		if (cgroup_is_in(guest, space))
 			folder_write(guest, "cgroup.kill", "1");
 		close(guest);
 	}
-	closedir(dir);
+	if (dir)
+		closedir(dir);
 }
 
 /* ---- start ---- */
@@ -424,15 +400,13 @@ void cgroup_kill_in(ino_t space)
 /* The user of a session that an earlier launcher has made. */
 static uid_t cgroup_user(int above, const char *id)
 {
-	int fd = above == cgroup_guests
-			 ? -1
-			 : openat(above, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = above == cgroup_guests ? -1 : folder_open(above, id);
 	uid_t uid = FOLDER_NOBODY;
-	char text[24] = "";
+	char text[LAUNCH_NOTE_PROCESS];
 
 	if (fd < 0)
 		return uid;
-	if (fgetxattr(fd, LAUNCH_NOTE_USER, text, sizeof(text) - 1) > 0)
+	if (folder_note(fd, LAUNCH_NOTE_USER, text))
 		uid = strtoul(text, NULL, 10);
 	close(fd);
 	return uid;
@@ -444,17 +418,11 @@ static uid_t cgroup_user(int above, const char *id)
  */
 static void cgroup_take_over(int above)
 {
-	int fd = openat(above, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = folder_list(above, ".");
 	struct dirent *d;
 	struct folder *f;
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((d = readdir(dir))) {
+	while (dir && (d = readdir(dir))) {
 		if (d->d_type != DT_DIR || *d->d_name == '.' || strlen(d->d_name) >= LAUNCH_ID_MAX)
 			continue;
 		f = folder_watch(above, d->d_name, cgroup_user(above, d->d_name));
@@ -464,7 +432,8 @@ static void cgroup_take_over(int above)
 			folder_end_again(f);
 		folder_look(f);
 	}
-	closedir(dir);
+	if (dir)
+		closedir(dir);
 }
 
 int cgroup_open(const char *root, int *changes)
@@ -472,9 +441,10 @@ int cgroup_open(const char *root, int *changes)
 	struct statfs fs;
 
 	*changes = -1;
-	if (cgroup_make_path(root) || statfs(root, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
+	if (cgroup_each(root, cgroup_make_one) || statfs(root, &fs) ||
+	    fs.f_type != CGROUP2_SUPER_MAGIC)
 		return 0;
-	cgroup_enable_path(root);
+	cgroup_each(root, cgroup_enable_one);
 	cgroup_sessions[false] = cgroup_make(root, "managed", CGROUP_WEIGHT_MANAGED);
 	cgroup_sessions[true] = cgroup_make(root, "all", CGROUP_WEIGHT_MANAGED);
 	cgroup_guests = cgroup_make(root, "guest", CGROUP_WEIGHT_GUEST);

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "caller.h"
 #include "cgroup.h"
 #include "origin.h"
 #include "site.h"
@@ -32,7 +33,6 @@
 #endif
 #define CONFINED_LANDLOCK_VERSION 1u
 #define CONFINED_ROOT (STATX_INO | STATX_MNT_ID) /* which directory it is */
-#define CONFINED_ROOM 4096 /* at first; a status is longer with many groups */
 
 /* Lines of /proc/PID/status, with up to four numbers. */
 enum confined_line {
@@ -80,39 +80,6 @@ static int confined_because(struct confined *found, enum ehs_reason reason, cons
 	return 0;
 }
 
-/* A whole file, to be freed. NULL: errno is set. */
-static char *confined_read(int folder, const char *name)
-{
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC), err;
-	size_t size = CONFINED_ROOM, have = 0;
-	char *text = fd < 0 ? NULL : malloc(size), *more;
-	ssize_t n = -1;
-
-	while (text && (n = read(fd, text + have, size - have - 1)) > 0) {
-		have += n;
-		if (have + 1 < size)
-			continue;
-		more = realloc(text, 2 * size);
-		if (!more) {
-			n = -1;
-			break;
-		}
-		text = more;
-		size *= 2;
-	}
-	err = errno;
-	if (fd >= 0)
-		close(fd);
-	if (n < 0) {
-		free(text);
-		text = NULL;
-	} else {
-		text[have] = '\0';
-	}
-	errno = err;
-	return text;
-}
-
 /* ---- its status ---- */
 
 static void confined_take_line(char *line, struct confined_status *s, unsigned int *seen)
@@ -136,7 +103,7 @@ static void confined_take_line(char *line, struct confined_status *s, unsigned i
 /* 0 or -errno. The name of a program cannot begin a line. */
 static int confined_read_status(int folder, struct confined_status *s)
 {
-	char *text = confined_read(folder, "status"), *rest = text, *line;
+	char *text = caller_read(folder, "status"), *rest = text, *line;
 	const unsigned int needed = (1u << CONFINED_SECCOMP) - 1;
 	unsigned int seen = 0;
 
@@ -225,7 +192,7 @@ static int confined_know_self(void)
 		goto failed;
 	for (size_t i = 0; i < CONFINED_DOMAINS; i++) {
 		free(self.domains[i].text);
-		self.domains[i].text = confined_read(self.folder, confined_domains[i]);
+		self.domains[i].text = caller_read(self.folder, confined_domains[i]);
 		self.domains[i].none = self.domains[i].text ? 0 : errno;
 		if (self.domains[i].none == ENOMEM)
 			goto failed;
@@ -308,33 +275,14 @@ static int confined_has_cookie(pid_t tid)
 	return errno == EINVAL || errno == ENODEV ? 0 : -errno;
 }
 
-/* The path of a controller of version 1 in /proc/PID/cgroup, and its length; NULL: it is not in use. */
-static const char *confined_path(const char *cgroups, const char *controller, size_t *length)
-{
-	const size_t n = strlen(controller);
-
-	for (const char *line = cgroups; *line;
-	     line += strcspn(line, "\n"), line += *line == '\n') {
-		const char *at = strchr(line, ':'), *path = at ? strchr(at + 1, ':') : NULL;
-
-		for (; path && at < path; at += 1 + strcspn(at + 1, ",:")) {
-			if (strncmp(at + 1, controller, n) || !strchr(",:", at[1 + n]))
-				continue;
-			*length = strcspn(path + 1, "\n");
-			return path + 1;
-		}
-	}
-	return NULL;
-}
-
 const char *confined_legacy(const char *its, const char *ours)
 {
 	static const char *const controllers[] = { "devices", "net_cls", "net_prio" };
 
 	for (size_t i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++) {
 		size_t n = 0, m = 0;
-		const char *at = confined_path(its, controllers[i], &n);
-		const char *own = confined_path(ours, controllers[i], &m);
+		const char *at = caller_cgroup(its, controllers[i], &n);
+		const char *own = caller_cgroup(ours, controllers[i], &m);
 		/* The root of devices forbids nothing that those below allow. */
 		const bool none = !i && (!at || n == 1);
 
@@ -346,12 +294,12 @@ const char *confined_legacy(const char *its, const char *ours)
 
 static int confined_look_legacy(int folder, struct confined *found)
 {
-	char *its = confined_read(folder, "cgroup"), *ours = NULL;
+	char *its = caller_read(folder, "cgroup"), *ours = NULL;
 	const char *controller;
 	int err = 0;
 
 	if (its)
-		ours = confined_read(self.folder, "cgroup");
+		ours = caller_read(self.folder, "cgroup");
 	if (!ours) {
 		/* A kernel without cgroups. */
 		err = !its && errno == ENOENT && faccessat(self.folder, "cgroup", F_OK, 0) ? 0
@@ -420,7 +368,7 @@ static void confined_look_domain(int folder, struct confined *found)
 {
 	for (size_t i = 0; i < CONFINED_DOMAINS; i++) {
 		const struct confined_domain *ours = &self.domains[i];
-		char *its = confined_read(folder, confined_domains[i]);
+		char *its = caller_read(folder, confined_domains[i]);
 
 		if (ours->text ? !its || strcmp(its, ours->text) : its || errno != ours->none)
 			confined_because(
@@ -433,10 +381,10 @@ static void confined_look_domain(int folder, struct confined *found)
 /* Whether it is in the cgroup of version 2 that we are in. */
 static bool confined_is_beside(int folder)
 {
-	char *its = confined_read(folder, "cgroup"), *ours = confined_read(self.folder, "cgroup");
+	char *its = caller_read(folder, "cgroup"), *ours = caller_read(self.folder, "cgroup");
 	size_t n = 0, m = 0;
-	const char *at = its ? confined_path(its, "", &n) : NULL;
-	const char *mine = ours ? confined_path(ours, "", &m) : NULL;
+	const char *at = its ? caller_cgroup(its, "", &n) : NULL;
+	const char *mine = ours ? caller_cgroup(ours, "", &m) : NULL;
 	const bool is = its && ours && !at == !mine && n == m && (!at || !memcmp(at, mine, n));
 
 	free(its);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -57,6 +56,32 @@ struct folder *folder_find(int above, const char *id)
 	while (f && (f->above != above || strcmp(f->id, id)))
 		f = f->next;
 	return f;
+}
+
+int folder_open(int above, const char *id)
+{
+	return openat(above, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+DIR *folder_list(int above, const char *id)
+{
+	int fd = folder_open(above, id);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
+}
+
+/* Kernels before 5.7 have no such attributes: EOPNOTSUPP. */
+bool folder_note(int folder, const char *name, char text[LAUNCH_NOTE_PROCESS])
+{
+	ssize_t n = fgetxattr(folder, name, text, LAUNCH_NOTE_PROCESS - 1);
+
+	if (!n)
+		errno = ENODATA;
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
 }
 
 int folder_write(int folder, const char *name, const char *text)
@@ -146,16 +171,6 @@ static void folder_forget(struct folder *f)
 
 /* ---- its removal ---- */
 
-static DIR *folder_list(int above, const char *name)
-{
-	int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!dir && fd >= 0)
-		close(fd);
-	return dir;
-}
-
 /* With those below it, which a guest of root may have made. 0 or -EBUSY: there is a process. */
 static int folder_remove(int above, const char *name, int depth)
 {
@@ -212,7 +227,7 @@ static void folder_follow(struct folder *f, int pidfd)
 
 void folder_end(struct folder *f, pid_t pid, int pidfd)
 {
-	int fd = openat(f->above, f->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = folder_open(f->above, f->id);
 	char text[LAUNCH_NOTE_PROCESS];
 
 	if (fd >= 0) {
@@ -225,15 +240,14 @@ void folder_end(struct folder *f, pid_t pid, int pidfd)
 
 void folder_end_again(struct folder *f)
 {
-	int fd = openat(f->above, f->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char text[LAUNCH_NOTE_PROCESS] = "";
+	int fd = folder_open(f->above, f->id);
+	char text[LAUNCH_NOTE_PROCESS];
 	unsigned long long start, now;
 	int pid, pidfd, err;
 
 	if (fd < 0)
 		return;
-	if (fgetxattr(fd, LAUNCH_NOTE_END, text, sizeof(text) - 1) < 0)
-		*text = '\0';
+	folder_note(fd, LAUNCH_NOTE_END, text);
 	close(fd);
 	/* Of an ehlaunch of before: nothing is known. */
 	if (sscanf(text, "%d %llu", &pid, &start) != 2 || pid <= 0)

@@ -7,8 +7,11 @@
 #ifndef EHLAUNCH_FOLDER_H
 #define EHLAUNCH_FOLDER_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <sys/types.h>
+
+#include "wire/launch.h"
 
 #define FOLDER_NOBODY ((uid_t)-1) /**< not a session, or it is not known whose */
 
@@ -23,6 +26,13 @@ int folders_wait_ms(void);
 /** How many there are in the directory `above` that are this user's; FOLDER_NOBODY: of guests. */
 unsigned int folders_count(int above, uid_t uid);
 
+/** The directory above/id: a descriptor, or -1 with errno. */
+int folder_open(int above, const char *id);
+/** The same, to read what is in it. */
+DIR *folder_list(int above, const char *id);
+/** What is noted on a directory (LAUNCH_NOTE_END, …). Returns whether anything is; else the text is empty, and errno
+ *  says why. */
+bool folder_note(int folder, const char *name, char text[LAUNCH_NOTE_PROCESS]);
 /** Writes to a file of a cgroup. 0 or -errno. */
 int folder_write(int folder, const char *name, const char *text);
 /** Kills all that is in the cgroup above/id. 0, -ENOENT: there is none, or not with this kernel, or another -errno. */
