@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ehlook, started by an agent with a socket to it as descriptor 3. It answers one request after the
- * other, and ends with its agent.
+ * ehlook looks at programs and directories for its agent, with the rights of the user whose they are. It has
+ * been started with a socket to the agent as descriptor 3, answers one request after the other, and ends with
+ * its agent. A file system that does not answer holds up this process and nothing else: its agent starts another.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,8 @@
 #include <unistd.h>
 
 #include "helpers/common/device.h"
-#include "look.h"
+#include "program.h"
+#include "rights.h"
 #include "wire/view.h"
 
 static int program = -1; /* of the last LOOK_AT */

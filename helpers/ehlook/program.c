@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "look.h"
+#include "program.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "rights.h"
 
 #define PROGRAM_BLOCK (256u << 10)
 #define PROGRAM_LARGE (16u << 20) /* bytes */

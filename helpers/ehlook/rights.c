@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "look.h"
+#include "rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,14 +21,12 @@
 #define RIGHTS_USERS 8 /* that are kept: to ask who one is costs two processes */
 
 struct rights {
-	uid_t uid;
-	gid_t gid, groups[RIGHTS_GROUPS_MAX];
-	int ngroups;
+	struct user user;
 	time_t until; /* of CLOCK_MONOTONIC: these are the user's, as this host has said; 0: they are not */
 };
 
-static struct rights rights_kept[RIGHTS_USERS], rights_process;
-static struct rights *rights; /* found last */
+static struct rights rights_kept[RIGHTS_USERS];
+static struct user *rights; /* found last */
 static bool rights_taken;
 
 static pid_t rights_parent;
@@ -79,6 +77,8 @@ static int rights_numbers(const char *status, const char *name, gid_t *to, int m
 static int rights_of_process(uid_t uid, int process)
 {
 	static char status[RIGHTS_GROUPS_MAX * 12];
+	static gid_t groups[RIGHTS_GROUPS_MAX];
+	static struct user user;
 	gid_t ids[4];
 	ssize_t n = 1;
 	size_t have = 0;
@@ -99,29 +99,23 @@ static int rights_of_process(uid_t uid, int process)
 		return -ESRCH;
 	if (rights_numbers(status, "\nGid:", ids, 4) != 4)
 		return -ESRCH;
-	rights = &rights_process;
-	rights->uid = uid;
-	rights->gid = ids[1];
-	rights->ngroups = rights_numbers(status, "\nGroups:", rights->groups, RIGHTS_GROUPS_MAX);
+	user = (struct user){ uid, ids[1], 0, groups };
+	user.ngroups = rights_numbers(status, "\nGroups:", groups, RIGHTS_GROUPS_MAX);
+	rights = &user;
 	return 0;
 }
 
 /* Asks this host. A user without a name here has no groups. */
-static int rights_ask(struct rights *to, uid_t uid)
+static int rights_ask(struct user *to, uid_t uid)
 {
-	struct user user;
-	int err = lookup_uid(uid, &user);
+	int err;
 
-	to->uid = uid;
-	to->gid = RIGHTS_NOBODY;
-	to->ngroups = 0;
+	if (to->groups)
+		lookup_free(to);
+	err = lookup_uid(uid, to);
 	if (err)
-		return err == -ENOENT ? 0 : err;
-	to->gid = user.gid;
-	memcpy(to->groups, user.groups, user.ngroups * sizeof(*to->groups));
-	to->ngroups = user.ngroups;
-	lookup_free(&user);
-	return 0;
+		*to = (struct user){ .uid = uid, .gid = RIGHTS_NOBODY };
+	return err == -ENOENT ? 0 : err;
 }
 
 static int rights_of_user(uid_t uid)
@@ -132,20 +126,20 @@ static int rights_of_user(uid_t uid)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	for (struct rights *r = rights_kept; r < rights_kept + RIGHTS_USERS; r++) {
-		if (r->until > now.tv_sec && r->uid == uid) {
-			rights = r;
+		if (r->until > now.tv_sec && r->user.uid == uid) {
+			rights = &r->user;
 			return 0;
 		}
 		if (r->until < to->until)
 			to = r;
 	}
 	to->until = 0;
-	err = rights_ask(to, uid);
+	err = rights_ask(&to->user, uid);
 	if (err)
 		return err;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	to->until = now.tv_sec + RIGHTS_KEPT_S;
-	rights = to;
+	rights = &to->user;
 	return 0;
 }
 
