@@ -29,44 +29,33 @@ static bool mounts_is_files(const char *path, const char *type)
 	return true;
 }
 
-/* The file systems of a view beside the root. Ends at the first for which `each` is true. */
-static bool mounts_each(bool (*each)(void *ctx, const char *path), void *ctx)
+void mounts_list(json_t *paths)
 {
 	char line[2 * EHS_PATH_MAX + 1024], *path;
 	FILE *f = setmntent("/proc/self/mounts", "re");
 	struct mntent mount;
-	bool over = false;
 
-	while (f && !over && getmntent_r(f, &mount, line, sizeof(line))) {
+	while (f && getmntent_r(f, &mount, line, sizeof(line))) {
 		path = mount.mnt_dir;
 		/* A comma would end the mount option that holds the path. */
 		if (path[0] == '/' && path[1] && strlen(path) <= EHS_PATH_MAX &&
 		    mounts_is_files(path, mount.mnt_type) && !strchr(path, ','))
-			over = each(ctx, path);
+			json_array_append_new(paths, json_string(path));
 	}
 	if (f)
 		endmntent(f);
-	return over;
-}
-
-static bool mounts_same(void *ctx, const char *path)
-{
-	return !strcmp(ctx, path);
 }
 
 /* So that nobody gets /proc, as a file system to be served. */
-bool mounts_has(char *path)
+bool mounts_has(const char *path)
 {
-	return !strcmp(path, "/") || mounts_each(mounts_same, path);
-}
+	json_t *all = json_pack("[s]", "/"), *one;
+	bool has = false;
+	size_t i;
 
-static bool mounts_add(void *ctx, const char *path)
-{
-	json_array_append_new(ctx, json_string(path));
-	return false;
-}
-
-void mounts_list(json_t *paths)
-{
-	mounts_each(mounts_add, paths);
+	mounts_list(all);
+	json_array_foreach(all, i, one)
+		has = has || !strcmp(json_string_value(one), path);
+	json_decref(all);
+	return has;
 }

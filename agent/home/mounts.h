@@ -9,6 +9,6 @@
 /** Appends the paths of all but the root. */
 void mounts_list(json_t *paths);
 /** Whether this is one of them, or the root. */
-bool mounts_has(char *path);
+bool mounts_has(const char *path);
 
 #endif

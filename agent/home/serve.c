@@ -337,7 +337,7 @@ static bool serve_has_room(const struct serve *v)
 	return oldest;
 }
 
-static int serve_begin(struct serve *v, char *path)
+static int serve_begin(struct serve *v, const char *path)
 {
 	const unsigned int uid = v->which.uid;
 	int err = -EPERM;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "caller.h"
 #include "helpers/common/pidfd.h"
@@ -152,18 +153,13 @@ struct folder *folder_watch(int above, const char *id, uid_t uid)
 		free(f);
 		return NULL;
 	}
-	f->next = folders;
-	folders = f;
+	LL_PREPEND(folders, f);
 	return f;
 }
 
 static void folder_forget(struct folder *f)
 {
-	struct folder **at;
-
-	for (at = &folders; *at != f; at = &(*at)->next)
-		;
-	*at = f->next;
+	LL_DELETE(folders, f);
 	folder_close(&f->events);
 	folder_close(&f->end);
 	free(f);
@@ -287,11 +283,9 @@ void folders_take(void)
 	/* One by one: the first of two events of a cgroup may be its last. */
 	for (int i = 0; i < 32 && epoll_wait(folders_changes, &change, 1, 0) == 1; i++)
 		folder_take(change.data.ptr);
-	for (f = folders; f; f = next) {
-		next = f->next;
-		if (f->busy || f->kill)
-			folder_take(f);
-	}
+	LL_FOREACH_SAFE(folders, f, next)
+	if (f->busy || f->kill)
+		folder_take(f);
 }
 
 int folders_wait_ms(void)
