@@ -24,6 +24,7 @@
 #include "cluster/roster_json.h"
 #include "cluster/vouch.h"
 #include "eh/topology.h"
+#include "job/backoff.h"
 #include "net/client.h"
 #include "net/h2_conn.h"
 
@@ -276,8 +277,7 @@ static void join_on_timer(evutil_socket_t fd, short what, void *arg)
 		/* All were asked: start again with the first, later. */
 		j->next = 0;
 		join_schedule(j, j->backoff_ms);
-		j->backoff_ms =
-			j->backoff_ms * 2 < JOIN_BACKOFF_MAX ? j->backoff_ms * 2 : JOIN_BACKOFF_MAX;
+		j->backoff_ms = backoff_next(j->backoff_ms, JOIN_BACKOFF_MIN, JOIN_BACKOFF_MAX);
 	}
 }
 

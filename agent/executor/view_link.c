@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "helpers/common/control.h"
+#include "job/backoff.h"
 #include "job/kept.h"
 #include "net/link.h"
 #include "net/peer.h"
@@ -115,9 +116,7 @@ static void view_again_later(struct view_mounted *v)
 
 	if (evtimer_pending(v->again, NULL))
 		return;
-	v->wait_ms = v->wait_ms ? 2 * v->wait_ms : AGAIN_MS;
-	if (v->wait_ms > AGAIN_MAX_MS)
-		v->wait_ms = AGAIN_MAX_MS;
+	v->wait_ms = backoff_next(v->wait_ms, AGAIN_MS, AGAIN_MAX_MS);
 	wait = (struct timeval){ v->wait_ms / 1000, v->wait_ms % 1000 * 1000 };
 	evtimer_add(v->again, &wait);
 }

@@ -24,6 +24,7 @@
 #include "home/placement.h"
 #include "home/record.h"
 #include "home/stops.h"
+#include "job/backoff.h"
 #include "job/route.h"
 #include "net/link.h"
 #include "net/peer.h"
@@ -269,9 +270,7 @@ static void away_broken(struct away *a)
 		route_tell_end(&a->route, FRAME_DETACHED, NULL, 0);
 	}
 	a->state = AWAY_BROKEN;
-	a->wait_ms = a->wait_ms ? a->wait_ms * 2 : AWAY_AGAIN_MS;
-	if (a->wait_ms > AWAY_AGAIN_MAX_MS)
-		a->wait_ms = AWAY_AGAIN_MAX_MS;
+	a->wait_ms = backoff_next(a->wait_ms, AWAY_AGAIN_MS, AWAY_AGAIN_MAX_MS);
 	away_wait(a, a->wait_ms);
 }
 

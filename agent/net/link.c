@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/log.h"
+#include "job/backoff.h"
 #include "net/client.h"
 #include "net/h2_conn.h"
 #include "net/h2_stream.h"
@@ -37,9 +38,7 @@ static unsigned int link_backoff(struct peer *p)
 
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
 		random = getpid();
-	p->backoff_ms = p->backoff_ms ? p->backoff_ms * 2 : LINK_BACKOFF_MIN;
-	if (p->backoff_ms > LINK_BACKOFF_MAX)
-		p->backoff_ms = LINK_BACKOFF_MAX;
+	p->backoff_ms = backoff_next(p->backoff_ms, LINK_BACKOFF_MIN, LINK_BACKOFF_MAX);
 	return p->backoff_ms / 2 + random % (p->backoff_ms / 2 + 1);
 }
 

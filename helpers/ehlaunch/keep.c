@@ -26,6 +26,7 @@
 
 #include "helpers/end/calls.h"
 #include "helpers/end/hop.h"
+#include "job/backoff.h"
 
 #define KEEP_PAUSE_MS 20 /* between two tries to find an agent; then twice as long each time */
 #define KEEP_PAUSE_MAX_MS 500
@@ -176,9 +177,7 @@ void keep_stay(pid_t pid, int news, const struct keeping *k)
 			}
 		} else if (news < 0 && calls_now() >= retry_at) {
 			news = keep_attach(k);
-			pause_ms = pause_ms ? 2 * pause_ms : KEEP_PAUSE_MS;
-			if (pause_ms > KEEP_PAUSE_MAX_MS)
-				pause_ms = KEEP_PAUSE_MAX_MS;
+			pause_ms = backoff_next(pause_ms, KEEP_PAUSE_MS, KEEP_PAUSE_MAX_MS);
 			retry_at = calls_now() + pause_ms;
 		}
 	}

@@ -11,6 +11,7 @@
 
 #include "helpers/common/agent_address.h"
 #include "helpers/end/spare.h"
+#include "job/backoff.h"
 
 #define HOP_PAUSE_MS 20 /* the first; then twice as long each time */
 #define HOP_PAUSE_MAX_MS 1000
@@ -130,9 +131,7 @@ int hop_attach(struct hop *h, struct attach *a, const struct attached *told)
 
 void hop_pause(struct hop *h, int64_t now)
 {
-	h->pause_ms = h->pause_ms ? 2 * h->pause_ms : HOP_PAUSE_MS;
-	if (h->pause_ms > HOP_PAUSE_MAX_MS)
-		h->pause_ms = HOP_PAUSE_MAX_MS;
+	h->pause_ms = backoff_next(h->pause_ms, HOP_PAUSE_MS, HOP_PAUSE_MAX_MS);
 	h->retry_at = now + h->pause_ms;
 }
 
