@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file attributes.h
- * Attributes of a task, taken on by an executor's end: 0, or -1 with errno.
- */
+/** @file attributes.h  Attributes of a task, taken on by an executor's end: 0, or -1 with errno. */
 #ifndef EHLAUNCH_ATTRIBUTES_H
 #define EHLAUNCH_ATTRIBUTES_H
 

@@ -116,6 +116,7 @@ static int cgroup_make(const char *root, const char *name, const char *weight)
 	snprintf(io, sizeof(io), "default %s", weight);
 	folder_write(fd, "cpu.weight", weight);
 	folder_write(fd, "io.weight", io);
+	cgroup_enable(fd);
 	return fd;
 }
 
@@ -455,9 +456,6 @@ int cgroup_open(const char *root, int *changes)
 	*changes = folders_open();
 	if (*changes < 0)
 		return *changes;
-	cgroup_enable(cgroup_guests);
-	cgroup_enable(cgroup_sessions[false]);
-	cgroup_enable(cgroup_sessions[true]);
 	cgroup_take_over(cgroup_sessions[false]);
 	cgroup_take_over(cgroup_sessions[true]);
 	cgroup_take_over(cgroup_guests);

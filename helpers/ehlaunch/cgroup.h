@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file cgroup.h
- * The node's directories in the cgroup tree.
- */
+/** @file cgroup.h  The node's directories in the cgroup tree. */
 #ifndef EHLAUNCH_CGROUP_H
 #define EHLAUNCH_CGROUP_H
 

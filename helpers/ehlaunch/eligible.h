@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file eligible.h
- * LAUNCH_ELIGIBLE.
- */
+/** @file eligible.h  LAUNCH_ELIGIBLE. */
 #ifndef EHLAUNCH_ELIGIBLE_H
 #define EHLAUNCH_ELIGIBLE_H
 

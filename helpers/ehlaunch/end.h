@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file end.h
- * An executor's end of a job: LAUNCH_START.
- */
+/** @file end.h  An executor's end of a job: LAUNCH_START. */
 #ifndef EHLAUNCH_END_H
 #define EHLAUNCH_END_H
 

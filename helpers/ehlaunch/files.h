@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file files.h
- * Servers of this host's files: LAUNCH_FILES.
- */
+/** @file files.h  Servers of this host's files: LAUNCH_FILES. */
 #ifndef EHLAUNCH_FILES_H
 #define EHLAUNCH_FILES_H
 

@@ -10,6 +10,7 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,18 +19,17 @@
 #include "helpers/end/calls.h"
 #include "site.h"
 
+static int hold_compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
 /* Closes all but these: an agent is to see that others have ended, although this goes on. */
 static void hold_only(int *fds, unsigned int n)
 {
 	unsigned int from = 0;
 
-	for (unsigned int i = 1; i < n; i++)
-		for (unsigned int j = i; j && fds[j - 1] > fds[j]; j--) {
-			const int fd = fds[j];
-
-			fds[j] = fds[j - 1];
-			fds[j - 1] = fd;
-		}
+	qsort(fds, n, sizeof(*fds), hold_compare);
 	for (unsigned int i = 0; i < n; i++) {
 		if (fds[i] < 0)
 			continue;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file hold.h
- * The holder of a view's devices.
- */
+/** @file hold.h  The holder of a view's devices. */
 #ifndef EHLAUNCH_HOLD_H
 #define EHLAUNCH_HOLD_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file keep.h
- * The keeper of a process that an agent has asked for, which may outlive the agent.
- */
+/** @file keep.h  The keeper of a process that an agent has asked for, which may outlive the agent. */
 #ifndef EHLAUNCH_KEEP_H
 #define EHLAUNCH_KEEP_H
 

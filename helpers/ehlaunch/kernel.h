@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file kernel.h
- * Registration of an agent with the module: LAUNCH_KERNEL.
- */
+/** @file kernel.h  Registration of an agent with the module: LAUNCH_KERNEL. */
 #ifndef EHLAUNCH_KERNEL_H
 #define EHLAUNCH_KERNEL_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file known.h
- * Users that were looked up a moment ago.
- */
+/** @file known.h  Users that were looked up a moment ago. */
 #ifndef EHLAUNCH_KNOWN_H
 #define EHLAUNCH_KNOWN_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file look.h
- * An ehlook for an agent: LAUNCH_LOOK.
- */
+/** @file look.h  An ehlook for an agent: LAUNCH_LOOK. */
 #ifndef EHLAUNCH_LOOK_H
 #define EHLAUNCH_LOOK_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file request.h
- * A request of an agent, and the answer to it.
- */
+/** @file request.h  A request of an agent, and the answer to it. */
 #ifndef EHLAUNCH_REQUEST_H
 #define EHLAUNCH_REQUEST_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file rights.h
- * The capabilities of ehlaunch.
- */
+/** @file rights.h  The capabilities of ehlaunch. */
 #ifndef EHLAUNCH_RIGHTS_H
 #define EHLAUNCH_RIGHTS_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file session.h
- * Sessions of `ehctl run`: LAUNCH_SESSION.
- */
+/** @file session.h  Sessions of `ehctl run`: LAUNCH_SESSION. */
 #ifndef EHLAUNCH_SESSION_H
 #define EHLAUNCH_SESSION_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file site.h
- * What the site has said, and what ehlaunch found on this host when it was started.
- */
+/** @file site.h  What the site has said, and what ehlaunch found on this host when it was started. */
 #ifndef EHLAUNCH_SITE_H
 #define EHLAUNCH_SITE_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file user.h
- * Whose process a child becomes.
- */
+/** @file user.h  Whose process a child becomes. */
 #ifndef EHLAUNCH_USER_H
 #define EHLAUNCH_USER_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file view.h
- * Views of home's files: LAUNCH_MOUNT.
- */
+/** @file view.h  Views of home's files: LAUNCH_MOUNT. */
 #ifndef EHLAUNCH_VIEW_H
 #define EHLAUNCH_VIEW_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file view_fuse.h
- * The devices of a view, and its ehview.
- */
+/** @file view_fuse.h  The devices of a view, and its ehview. */
 #ifndef EHLAUNCH_VIEW_FUSE_H
 #define EHLAUNCH_VIEW_FUSE_H
 

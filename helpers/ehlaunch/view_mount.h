@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/**
- * @file view_mount.h
- * The mount namespace of a view, in the child that serves a request LAUNCH_MOUNT.
- */
+/** @file view_mount.h  The mount namespace of a view, in the child that serves a request LAUNCH_MOUNT. */
 #ifndef EHLAUNCH_VIEW_MOUNT_H
 #define EHLAUNCH_VIEW_MOUNT_H
 
