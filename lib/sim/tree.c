@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The tree's memory, its members, and the events that change it. */
+/* The tree's memory, and the events that change it. */
 #include "tree.h"
 
 #include <errno.h>
@@ -31,8 +31,6 @@ static size_t place(struct eh_tree *t, char *memory)
 
 	ARRAY(load, nodes);
 	ARRAY(threshold, nodes);
-	ARRAY(sum_length, controllers);
-	ARRAY(sum_capacity, controllers);
 	t->own = t->load;
 	if (o->lag)
 		ARRAY(own, leaves);
@@ -40,12 +38,9 @@ static size_t place(struct eh_tree *t, char *memory)
 	if (o->lazy) {
 		ARRAY(believed, nodes);
 		ARRAY(basis_load, controllers);
-		ARRAY(basis_capacity, controllers);
 	}
 	if (o->lazy)
 		ARRAY(basis_epoch, controllers);
-	ARRAY(leaf_length, leaves);
-	ARRAY(leaf_capacity, leaves);
 	if (o->bidirectional)
 		ARRAY(offer, leaves);
 	if (o->policy == EH_HINT) {
@@ -56,24 +51,6 @@ static size_t place(struct eh_tree *t, char *memory)
 	}
 #undef ARRAY
 	return at;
-}
-
-/* For a new tree: each level's values are sums over the level below. */
-static void sum_up(struct eh_tree *t)
-{
-	for (unsigned int level = 1; level <= t->l; level++) {
-		uint32_t end = level < t->l ? t->offset[level + 1] : t->nodes;
-
-		for (uint32_t v = t->offset[level]; v < end; v++) {
-			uint32_t first = tree_first(t, v, level);
-
-			for (uint32_t c = first; c < first + (1u << t->n); c++) {
-				t->sum_length[v - t->leaves] += tree_length(t, c);
-				t->sum_capacity[v - t->leaves] += tree_capacity(t, c);
-			}
-		}
-	}
-	tree_threshold_sums(t);
 }
 
 struct eh_tree *eh_tree_new(const struct eh_tree_options *options)
@@ -102,21 +79,10 @@ struct eh_tree *eh_tree_new(const struct eh_tree_options *options)
 	place(t, (char *)t);
 	t->two_state = options->policy == EH_ETA1 || options->policy == EH_ETA2;
 	t->random = options->seed;
-	t->uniform = true;
-	t->unit = EH_TASK;
-	t->lower = tree_lower(t, options->length);
+	t->length = t->two_state ? 0 : options->length;
 	if (t->offer)
 		memset(t->offer, 0xff, t->leaves * sizeof(t->offer[0]));
-	if (!options->empty) {
-		t->members = t->leaves;
-		t->controllers = t->nodes - t->leaves;
-		for (uint32_t i = 0; i < t->leaves; i++) {
-			t->leaf_capacity[i] = EH_TASK;
-			t->leaf_length[i] = t->two_state ? 0 : options->length;
-			t->threshold[i] = t->believed[i] = options->threshold;
-		}
-		sum_up(t);
-	}
+	tree_threshold_set(t, options->threshold);
 	if (t->least)
 		tree_hint_all(t);
 	return t;
@@ -141,93 +107,17 @@ void tree_up_modify(struct eh_tree *t, uint32_t leaf, int64_t delta)
 	}
 }
 
-static void leave(struct eh_tree *t, uint32_t leaf)
-{
-	tree_threshold_count(t, leaf, false);
-	tree_lag_forget(t, leaf);
-	for (unsigned int level = 1; level <= t->l; level++) {
-		uint32_t v = tree_ancestor(t, leaf, level);
-
-		t->load[v] -= t->load[leaf];
-		t->sum_length[v - t->leaves] -= t->leaf_length[leaf];
-		t->sum_capacity[v - t->leaves] -= t->leaf_capacity[leaf];
-		t->controllers -= !t->sum_capacity[v - t->leaves];
-	}
-	t->total -= t->own[leaf];
-	t->load[leaf] = t->own[leaf] = 0;
-	t->threshold[leaf] = t->believed[leaf] = 0;
-	t->leaf_length[leaf] = t->leaf_capacity[leaf] = 0;
-	if (t->offer)
-		t->offer[leaf] = EH_NO_CHILD;
-	t->members--;
-	t->counts.state_messages += t->l;
-	if (t->least)
-		tree_hint_least(t, leaf);
-}
-
-static void join(struct eh_tree *t, const struct eh_tree_event *event)
-{
-	uint32_t leaf = event->node;
-
-	if (t->leaf_capacity[leaf])
-		leave(t, leaf);
-	if (!t->members) {
-		t->uniform = true;
-		t->unit = event->capacity;
-		t->lower = tree_lower(t, event->length);
-	}
-	t->uniform = t->uniform && event->capacity == t->unit &&
-		     tree_lower(t, event->length) == t->lower;
-	t->members++;
-	t->leaf_capacity[leaf] = event->capacity;
-	t->leaf_length[leaf] = t->two_state ? 0 : event->length;
-	t->threshold[leaf] = event->threshold;
-	t->total += event->load;
-	t->own[leaf] = event->load;
-	t->load[leaf] = 0; /* added below; without lag it is `own` */
-	for (unsigned int level = 1; level <= t->l; level++) {
-		uint32_t v = tree_ancestor(t, leaf, level);
-
-		t->controllers += !t->sum_capacity[v - t->leaves];
-		t->sum_length[v - t->leaves] += t->leaf_length[leaf];
-		t->sum_capacity[v - t->leaves] += t->leaf_capacity[leaf];
-	}
-	tree_threshold_count(t, leaf, true);
-	tree_up_modify(t, leaf, event->load);
-}
-
 /* All that can fail is checked here, before anything changes. */
 static int check(struct eh_tree *t, const struct eh_tree_event *event)
 {
-	uint64_t running;
+	uint64_t most;
 
-	if (event->node >= t->leaves)
+	if (event->node >= t->leaves || event->type > EH_TREE_PLACE)
 		return -EINVAL;
-	running = t->own[event->node];
-	if (event->type == EH_TREE_JOIN) {
-		if (!event->capacity || event->capacity > EH_TREE_VALUE_MAX ||
-		    event->length > EH_TREE_VALUE_MAX || event->threshold > EH_TREE_VALUE_MAX ||
-		    event->load > EH_TREE_LOAD_MAX - (t->total - running))
-			return -EINVAL;
-		return 0;
-	}
-	if (!t->leaf_capacity[event->node])
+	most = event->type == EH_TREE_FINISH ? t->own[event->node] : EH_TREE_LOAD_MAX - t->total;
+	if (event->size > most)
 		return -EINVAL;
-	switch (event->type) {
-	case EH_TREE_ARRIVE:
-	case EH_TREE_PLACE:
-		if (event->size > EH_TREE_LOAD_MAX - t->total)
-			return -EINVAL;
-		return t->options.lag ? tree_lag_reserve(t) : 0;
-	case EH_TREE_FINISH:
-		if (event->size > running)
-			return -EINVAL;
-		return t->options.lag ? tree_lag_reserve(t) : 0;
-	case EH_TREE_LEAVE:
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	return t->options.lag ? tree_lag_reserve(t) : 0;
 }
 
 int eh_tree_step(struct eh_tree *t, const struct eh_tree_event *event, uint64_t now,
@@ -247,33 +137,10 @@ int eh_tree_step(struct eh_tree *t, const struct eh_tree_event *event, uint64_t 
 		tree_policy_arrive(t, event, update);
 	else if (event->type == EH_TREE_FINISH)
 		tree_policy_finish(t, event, update);
-	else if (event->type == EH_TREE_JOIN)
-		join(t, event);
-	else if (event->type == EH_TREE_PLACE)
-		tree_policy_place(t, event);
 	else
-		leave(t, event->node);
+		tree_policy_place(t, event);
 	if (!update->changed)
 		update->changed = tree_threshold_raise(t);
-	return 0;
-}
-
-int eh_tree_node(const struct eh_tree *t, struct eh_code code, struct eh_tree_node *out)
-{
-	uint32_t v;
-
-	if (code.level > t->l || code.index >> t->n * (t->l - code.level))
-		return -EINVAL;
-	v = t->offset[code.level] + code.index;
-	*out = (struct eh_tree_node){
-		.present = tree_capacity(t, v) != 0,
-		.load = t->load[v],
-		.threshold = t->threshold[v],
-		.believed = t->believed[v],
-		.length = tree_length(t, v),
-		.capacity = tree_capacity(t, v),
-		.state = tree_judge(t, t->load[v], t->threshold[v], tree_length(t, v)),
-	};
 	return 0;
 }
 
@@ -285,11 +152,6 @@ uint64_t eh_tree_load(const struct eh_tree *t, uint32_t node)
 const struct eh_tree_counts *eh_tree_counts(const struct eh_tree *t)
 {
 	return &t->counts;
-}
-
-uint64_t eh_tree_epoch(const struct eh_tree *t)
-{
-	return t->epoch;
 }
 
 size_t eh_tree_bytes(const struct eh_tree *t)

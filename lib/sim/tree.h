@@ -8,8 +8,11 @@
  * units, and only moves forward. What one controller does in an agent is eh.h;
  * rules that both share are in rule.h.
  *
- * Of the paper's record No and Level are a struct eh_code, Load, Type, Th and
- * Alpha a struct eh_tree_node, and FC and NS index arithmetic: the children of a
+ * All nodes have the capacity EH_TASK and the same length, as in the paper's
+ * experiments; a group of an agent (eh.h) has children of all kinds.
+ *
+ * Of the paper's record Load and Th are arrays (tree_inside.h), Type and Alpha are
+ * worked out, and No, Level, FC and NS index arithmetic: the children of a
  * controller lie side by side.
  */
 #ifndef EH_TREE_H
@@ -18,7 +21,7 @@
 #include "eh/rule.h"
 #include "eh/topology.h"
 
-/** Largest threshold, length and capacity of a node. */
+/** Largest threshold and length of a node. */
 #define EH_TREE_VALUE_MAX UINT32_MAX
 /** Largest load of a whole tree. */
 #define EH_TREE_LOAD_MAX (1ull << 62)
@@ -47,20 +50,15 @@ struct eh_tree_options {
 	bool lazy;
 	/** Nodes that become receivers look for a sender, and leave it their name (likewise). */
 	bool bidirectional;
-	bool empty; /**< no members yet; else all, of capacity EH_TASK */
 	/** Time until controllers know of a load that they did not place themselves; 0: at once. */
 	uint64_t lag;
 	uint64_t seed; /**< of the choice among equals */
 };
 
 enum eh_tree_event_type {
-	EH_TREE_ARRIVE, /**< TaskArrive: a task of `size` at a member */
-	EH_TREE_FINISH, /**< TaskFinish: load of `size` that ran on this member ends */
-	/** A node becomes a member, or a member's values change: load, capacity (not 0), length
-	 *  and threshold. A lazy tree gives it its controller's threshold instead. */
-	EH_TREE_JOIN,
-	EH_TREE_LEAVE, /**< its load leaves with it */
-	/** A task of `size` runs at this member, as others have decided; its controllers know. */
+	EH_TREE_ARRIVE, /**< TaskArrive: a task of `size` at this node */
+	EH_TREE_FINISH, /**< TaskFinish: load of `size` that ran on this node ends */
+	/** A task of `size` runs at this node, as others have decided; its controllers know. */
 	EH_TREE_PLACE,
 };
 
@@ -68,7 +66,6 @@ struct eh_tree_event {
 	enum eh_tree_event_type type;
 	uint32_t node; /**< 0..2^nl-1 */
 	uint64_t size;
-	uint64_t load, threshold, length, capacity;
 };
 
 /** What a step did. */
@@ -105,32 +102,16 @@ struct eh_tree *eh_tree_new(const struct eh_tree_options *options);
 void eh_tree_free(struct eh_tree *tree);
 
 /** One event, and all that follows from it. `now` before an earlier one counts as that.
- *  0; -EINVAL: not a member, a value too large, more finished than ran; -ENOMEM (with lag only).
+ *  0; -EINVAL: no such node, a value too large, more finished than ran; -ENOMEM (with lag only).
  *  After an error nothing has changed. */
 int eh_tree_step(struct eh_tree *tree, const struct eh_tree_event *event, uint64_t now,
 		 struct eh_tree_update *update);
-
-/** A record of the control information tree. */
-struct eh_tree_node {
-	bool present; /**< a member, or a controller with members below it */
-	uint64_t load; /**< as its controller knows it: of a controller the sum of its children */
-	uint64_t threshold; /**< in force at the node: of a controller the sum its own tree has */
-	/** The threshold in its controller's tree, which differs in a lazy tree only. The `threshold`
-	 *  of a controller always is the sum of the `believed` of its children (definition 2.1). */
-	uint64_t believed;
-	uint64_t length, capacity;
-	enum eh_state state; /**< of these values (definition 2.2) */
-};
-/** 0, or -EINVAL: no such code. */
-int eh_tree_node(const struct eh_tree *tree, struct eh_code code, struct eh_tree_node *out);
 
 /** The load that runs on a node, 0..2^nl-1; with lag its controllers may believe another. */
 uint64_t eh_tree_load(const struct eh_tree *tree, uint32_t node);
 
 /** Since the start; borrowed. */
 const struct eh_tree_counts *eh_tree_counts(const struct eh_tree *tree);
-/** Number of threshold changes so far. */
-uint64_t eh_tree_epoch(const struct eh_tree *tree);
 /** Bytes of all memory of the tree. */
 size_t eh_tree_bytes(const struct eh_tree *tree);
 

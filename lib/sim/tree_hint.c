@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Each controller knows the least loaded member below it, because its children
+ * Each controller knows the least loaded leaf below it, because its children
  * report it with their loads; the answer to a report names one elsewhere. So the
  * first controller that is asked can name the node where the whole tree has most
  * room, and no other is asked. A hint is as old as the last report of the group:
@@ -10,25 +10,17 @@
 
 #include "tree_threshold.h"
 
-/* A key is the load for the capacity: the lowest is chosen first. Above four million tasks all keys are
- * the same; an absent node has KEY_NONE. */
+/* A key is the load: the lowest is chosen first. Above four million tasks all keys are the same. */
 #define KEY_NONE UINT32_MAX
 
-static inline uint32_t key_for(const struct eh_tree *t, uint32_t leaf, uint64_t load)
+static inline uint32_t key_for(uint64_t load)
 {
-	uint32_t capacity = t->leaf_capacity[leaf];
-	unsigned __int128 key = load;
-
-	if (!capacity)
-		return KEY_NONE;
-	if (capacity != EH_TASK)
-		key = key * EH_TASK / capacity;
-	return key < KEY_NONE ? (uint32_t)key : KEY_NONE - 1;
+	return load < KEY_NONE ? (uint32_t)load : KEY_NONE - 1;
 }
 
 static inline uint32_t key_of(const struct eh_tree *t, uint32_t v)
 {
-	return v < t->leaves ? key_for(t, v, t->load[v]) : t->least[v - t->leaves];
+	return v < t->leaves ? key_for(t->load[v]) : t->least[v - t->leaves];
 }
 
 static inline uint32_t node_of(const struct eh_tree *t, uint32_t v)
@@ -51,14 +43,12 @@ static uint32_t least_below(const struct eh_tree *t, uint32_t v, unsigned int le
 	return least;
 }
 
-/* The member that has it, at random among those that the children name. */
+/* The leaf that has it, at random among those that the children name. */
 static uint32_t pick_below(struct eh_tree *t, uint32_t v, unsigned int level, uint32_t but,
 			   uint32_t key)
 {
-	uint32_t first = tree_first(t, v, level), equals = 0, child = EH_NO_CHILD;
+	uint32_t first = tree_first(t, v, level), equals = 0, child = first;
 
-	if (key == KEY_NONE)
-		return EH_NO_CHILD;
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
 		if (c != but && (level > 1 ? t->least[c - t->leaves] : key_of(t, c)) == key &&
 		    !eh_random_below(&t->random, ++equals))
@@ -66,13 +56,13 @@ static uint32_t pick_below(struct eh_tree *t, uint32_t v, unsigned int level, ui
 	return node_of(t, child);
 }
 
-/* Whether v knows that this member below it still has this key. */
+/* Whether v knows that this leaf below it still has this key. */
 static bool is_still(const struct eh_tree *t, uint32_t v, unsigned int level, uint32_t node,
 		     uint32_t key)
 {
 	uint32_t c;
 
-	if (node == EH_NO_CHILD || tree_ancestor(t, node, level) != v)
+	if (tree_ancestor(t, node, level) != v)
 		return false;
 	c = tree_ancestor(t, node, level - 1);
 	return node_of(t, c) == node && key_of(t, c) == key;
@@ -98,14 +88,14 @@ void tree_hint_least(struct eh_tree *t, uint32_t leaf)
 	}
 }
 
-/* v answers its child c: the least loaded member that is not below c. */
+/* v answers its child c: the least loaded leaf that is not below c. */
 static void answer(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level)
 {
 	uint32_t from = v - t->leaves, i = c - t->leaves, to = t->hint_to[i];
 	uint32_t key = t->least[from], least = t->least_node[from];
 
 	/* Another one is needed only if the least loaded of all is below c itself. */
-	if (least == EH_NO_CHILD || tree_ancestor(t, least, level - 1) == c)
+	if (tree_ancestor(t, least, level - 1) == c)
 		key = least_below(t, v, level, c);
 	if (t->hint_key[from] < key) {
 		key = t->hint_key[from];
@@ -150,16 +140,12 @@ uint32_t tree_hint_node(const struct eh_tree *t, uint32_t home, unsigned int lev
 {
 	uint32_t v = tree_ancestor(t, home, level), i = v - t->leaves, to = t->least_node[i];
 	uint32_t key = t->least[i];
-	uint64_t load;
 
 	if (level < t->l && t->hint_key[i] < key) {
 		key = t->hint_key[i];
 		to = t->hint_to[i];
 	}
-	if (to == EH_NO_CHILD)
-		return to;
-	load = (uint64_t)key * t->leaf_capacity[to] / EH_TASK;
-	if (tree_judge(t, load, tree_threshold_told(t, v, to), t->leaf_length[to]) == EH_SENDER)
+	if (tree_judge(t, key, tree_threshold_told(t, v, to), t->length) == EH_SENDER)
 		return EH_NO_CHILD;
 	return to;
 }
@@ -172,7 +158,7 @@ void tree_hint_used(struct eh_tree *t, uint32_t home, unsigned int level, uint32
 	if (tree_ancestor(t, home, level) == tree_ancestor(t, to, level))
 		return;
 	if (t->options.lag) {
-		uint32_t key = key_for(t, to, size);
+		uint32_t key = key_for(size);
 
 		t->hint_key[i] = key < KEY_NONE - t->hint_key[i] ? t->hint_key[i] + key : KEY_NONE;
 		return;

@@ -12,13 +12,13 @@
 /** A report on its way up. */
 struct late {
 	uint64_t due; /**< when it arrives, in the driver's time */
-	int64_t delta; /**< change of the load; 0: nothing any more */
+	int64_t delta; /**< change of the load */
 	uint32_t leaf;
 };
 
 /**
  * The control information tree (CIT) of paper 4, section 3, as a structure of
- * arrays: level after level from the leaves (the members) up, so that the 2^n
+ * arrays: level after level from the leaves (the nodes) up, so that the 2^n
  * children of a controller are side by side. Where an option is not used, its
  * arrays are absent, or the same array has two names so that the code need not
  * test the option.
@@ -32,13 +32,9 @@ struct eh_tree {
 	uint32_t leaves, nodes; /**< leaves are 0..leaves-1, the top is nodes-1 */
 	uint32_t offset[EH_LEVELS_MAX + 1]; /**< first node of a level */
 	bool two_state; /**< no length: ETA1, ETA2 */
-	bool uniform; /**< all members have capacity `unit` and shares lower by `lower` */
-	uint32_t unit;
-	uint32_t lower; /**< tree_lower() of all, if uniform */
-	uint32_t members, controllers; /**< present ones */
+	uint64_t length; /**< of each leaf */
 	uint64_t total; /**< load that runs */
 	uint64_t random, now;
-	uint32_t epoch; /**< number of threshold changes */
 	struct eh_tree_counts counts;
 	size_t bytes; /**< of this struct with its arrays */
 
@@ -46,19 +42,17 @@ struct eh_tree {
 	uint64_t *own; /**< leaves; as it is. Without lag the same array as `load` */
 	uint64_t *threshold; /**< nodes; in force at the node */
 	uint64_t *believed; /**< nodes; in the parent's tree. Broadcast: the same as `threshold` */
-	uint32_t *leaf_length, *leaf_capacity; /**< leaves; capacity 0: absent */
-	uint64_t *sum_length, *sum_capacity; /**< controllers; sums over the leaves below */
 
-	/** controllers; lazy: the total load and capacity that a controller's thresholds are shares
-	 *  of, and the number of the change that set them. */
-	uint64_t *basis_load, *basis_capacity;
+	/** controllers; lazy: the total load that a controller's thresholds are shares of, and the
+	 *  number of the change that set them. */
+	uint64_t *basis_load;
 	uint32_t *basis_epoch;
 
 	/* controllers; EH_HINT */
-	uint32_t *least; /**< lowest key of a member below (tree_hint.c) */
-	uint32_t *least_node; /**< that member; EH_NO_CHILD: none */
-	uint32_t *hint_key; /**< key of the least loaded member elsewhere, as told from above */
-	uint32_t *hint_to; /**< that member; unused at the top */
+	uint32_t *least; /**< lowest key of a leaf below (tree_hint.c) */
+	uint32_t *least_node; /**< that leaf */
+	uint32_t *hint_key; /**< key of the least loaded leaf elsewhere, as told from above */
+	uint32_t *hint_to; /**< that leaf; unused at the top */
 
 	uint32_t *offer; /**< leaves; bidirectional: the receiver that will take a task */
 
@@ -83,24 +77,10 @@ static inline uint32_t tree_first(const struct eh_tree *t, uint32_t v, unsigned 
 	return t->offset[level - 1] + ((v - t->offset[level]) << t->n);
 }
 
-static inline uint64_t tree_capacity(const struct eh_tree *t, uint32_t v)
+/** Threshold length of what is on this level: the sum of the leaves'. */
+static inline uint64_t tree_length(const struct eh_tree *t, unsigned int level)
 {
-	return v < t->leaves ? t->leaf_capacity[v] : t->sum_capacity[v - t->leaves];
-}
-
-static inline uint64_t tree_length(const struct eh_tree *t, uint32_t v)
-{
-	return v < t->leaves ? t->leaf_length[v] : t->sum_length[v - t->leaves];
-}
-
-/**
- * By how much a threshold of EH_HINT is lower than the paper's, which is rounded
- * up: with a length of a task or more, theorem 4.1 (the top is not a sender after a
- * change) holds for a threshold that is rounded down too.
- */
-static inline uint32_t tree_lower(const struct eh_tree *t, uint64_t length)
-{
-	return t->options.policy == EH_HINT && length >= EH_TASK ? EH_TASK : 0;
+	return t->length << t->n * level;
 }
 
 /** State of paper 4, section 2; with two states a node is a receiver or a sender. */
@@ -112,18 +92,11 @@ static inline enum eh_state tree_judge(const struct eh_tree *t, uint64_t load, u
 	return eh_state(load, threshold, length);
 }
 
-/** State as the node sees itself: a leaf knows its load, whatever its parent believes. */
-static inline enum eh_state tree_state(const struct eh_tree *t, uint32_t v)
+/** State of v, on this level, as it sees itself: a leaf knows its load, whatever its parent believes. */
+static inline enum eh_state tree_state(const struct eh_tree *t, uint32_t v, unsigned int level)
 {
-	if (v < t->leaves)
-		return tree_judge(t, t->own[v], t->threshold[v], t->leaf_length[v]);
-	return tree_judge(t, t->load[v], t->threshold[v], t->sum_length[v - t->leaves]);
-}
-
-/** State as its parent sees it. */
-static inline enum eh_state tree_seen(const struct eh_tree *t, uint32_t v)
-{
-	return tree_judge(t, t->load[v], t->believed[v], tree_length(t, v));
+	return tree_judge(t, level ? t->load[v] : t->own[v], t->threshold[v],
+			  tree_length(t, level));
 }
 
 /** The paper's UpModify (paper 4, section 5): the leaf's load as its ancestors know it changes by

@@ -44,14 +44,6 @@ void tree_lag_deliver(struct eh_tree *t)
 
 		t->late_first++;
 		t->late_count--;
-		if (late->delta)
-			tree_up_modify(t, late->leaf, late->delta);
+		tree_up_modify(t, late->leaf, late->delta);
 	}
-}
-
-void tree_lag_forget(struct eh_tree *t, uint32_t leaf)
-{
-	for (size_t i = 0; i < t->late_count; i++)
-		if (late_at(t, i)->leaf == leaf)
-			late_at(t, i)->delta = 0;
 }

@@ -15,7 +15,5 @@ int tree_lag_reserve(struct eh_tree *t);
 void tree_lag_add(struct eh_tree *t, uint32_t leaf, int64_t delta);
 /** Delivers the reports that are due. */
 void tree_lag_deliver(struct eh_tree *t);
-/** Drops the reports of a leaf that has left. */
-void tree_lag_forget(struct eh_tree *t, uint32_t leaf);
 
 #endif

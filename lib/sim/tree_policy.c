@@ -14,6 +14,12 @@ static unsigned int level_of(const struct eh_tree *t, uint32_t v)
 	return level;
 }
 
+/* State of v, on this level, as its parent sees it. */
+static enum eh_state seen(const struct eh_tree *t, uint32_t v, unsigned int level)
+{
+	return tree_judge(t, t->load[v], t->believed[v], tree_length(t, level));
+}
+
 /* The child to send a task to. A controller that is not a sender always has one, by theorems 2.1 and
  * 2.3. */
 static uint32_t best_child(struct eh_tree *t, uint32_t v, unsigned int level, uint64_t size)
@@ -23,9 +29,8 @@ static uint32_t best_child(struct eh_tree *t, uint32_t v, unsigned int level, ui
 
 	eh_choice_begin(&choice);
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		if (tree_capacity(t, c))
-			eh_choice_offer(&choice, c, tree_seen(t, c), t->load[c] + size,
-					t->believed[c], t->options.least, &t->random);
+		eh_choice_offer(&choice, c, seen(t, c, level - 1), t->load[c] + size,
+				t->believed[c], t->options.least, &t->random);
 	return choice.child;
 }
 
@@ -37,7 +42,7 @@ static uint32_t sender_child(struct eh_tree *t, uint32_t v, unsigned int level)
 
 	eh_choice_begin(&choice);
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		if (tree_capacity(t, c) && tree_seen(t, c) == EH_SENDER)
+		if (seen(t, c, level - 1) == EH_SENDER)
 			eh_choice_offer(&choice, c, EH_SENDER, 0, 0, false, &t->random);
 	return choice.child;
 }
@@ -59,7 +64,7 @@ static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size)
 static bool answered(struct eh_tree *t, unsigned int level, uint32_t home)
 {
 	tree_threshold_ride(t, level, home);
-	return t->options.lazy && tree_state(t, home) != EH_SENDER;
+	return t->options.lazy && tree_state(t, home, 0) != EH_SENDER;
 }
 
 /* WhoDoTask: asks the ancestors of home upward. The member to run the task, or EH_NO_CHILD: all are
@@ -71,7 +76,7 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 	unsigned int found = 0;
 
 	for (unsigned int level = 1; level <= t->l; level++) {
-		enum eh_state state = tree_state(t, tree_ancestor(t, home, level));
+		enum eh_state state = tree_state(t, tree_ancestor(t, home, level), level);
 
 		++*probes;
 		if (t->least) {
@@ -110,7 +115,7 @@ static uint32_t take_offer(struct eh_tree *t, uint32_t home)
 		return EH_NO_CHILD;
 	to = t->offer[home];
 	t->offer[home] = EH_NO_CHILD;
-	if (!t->leaf_capacity[to] || tree_state(t, to) == EH_SENDER)
+	if (tree_state(t, to, 0) == EH_SENDER)
 		return EH_NO_CHILD;
 	t->counts.offers_used++;
 	return to;
@@ -129,7 +134,7 @@ static uint32_t who_does(struct eh_tree *t, uint32_t home, uint64_t size, struct
 	for (;;) {
 		uint32_t to;
 
-		if (tree_state(t, home) != EH_SENDER)
+		if (tree_state(t, home, 0) != EH_SENDER)
 			return home;
 		to = take_offer(t, home);
 		if (to == EH_NO_CHILD)
@@ -172,8 +177,8 @@ void tree_policy_arrive(struct eh_tree *t, const struct eh_tree_event *event,
 	}
 	if (hinted && named != home)
 		tree_threshold_carry(t, tree_ancestor(t, home, hinted), named);
-	/* The executor has the last word; a hint can name one that has left. */
-	if (to != home && (!t->leaf_capacity[to] || tree_state(t, to) == EH_SENDER)) {
+	/* The executor has the last word. */
+	if (to != home && tree_state(t, to, 0) == EH_SENDER) {
 		t->counts.missed++;
 		to = home;
 	}
@@ -204,7 +209,7 @@ static void leave_offer(struct eh_tree *t, uint32_t leaf, struct eh_tree_update 
 		uint32_t v = tree_ancestor(t, leaf, level), c;
 
 		up->probes++;
-		if (tree_state(t, v) == EH_RECEIVER)
+		if (tree_state(t, v, level) == EH_RECEIVER)
 			return;
 		if (sender_child(t, v, level) == EH_NO_CHILD)
 			continue;
@@ -225,13 +230,13 @@ void tree_policy_finish(struct eh_tree *t, const struct eh_tree_event *event,
 			struct eh_tree_update *up)
 {
 	uint32_t leaf = event->node;
-	enum eh_state before = tree_state(t, leaf);
+	enum eh_state before = tree_state(t, leaf, 0);
 
 	t->counts.finishes++;
 	count_load(t, leaf, -(int64_t)event->size, false);
 	if (t->options.policy != EH_ETA2)
 		up->changed = tree_threshold_relax(t);
-	if (t->offer && before != EH_RECEIVER && tree_state(t, leaf) == EH_RECEIVER)
+	if (t->offer && before != EH_RECEIVER && tree_state(t, leaf, 0) == EH_RECEIVER)
 		leave_offer(t, leaf, up);
 	t->counts.probes += up->probes;
 	t->counts.receiver_probes += up->probes;

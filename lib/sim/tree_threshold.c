@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * In a lazy tree each controller has a basis: the total load and capacity of the
- * last change that it has heard of. Its tree (the thresholds it believes its
+ * In a lazy tree each controller has a basis: the total load of the last change
+ * that it has heard of. Its tree (the thresholds it believes its
  * children have) is shares of that basis, and changes at once when it hears of a
  * newer one. A change begins at the top and rides down, so a controller's basis is
  * never older than those of the controllers below it. Hence
@@ -11,51 +11,27 @@
  */
 #include "tree_threshold.h"
 
-static uint64_t lowered(const struct eh_tree *t, uint64_t share, uint32_t lower)
+/*
+ * A leaf's share of this load. EH_HINT has one that is lower than the paper's, which is rounded up: with
+ * a length of a task or more, theorem 4.1 (the top is not a sender after a change) holds for a threshold
+ * that is rounded down too.
+ */
+static uint64_t share(const struct eh_tree *t, uint64_t load)
 {
-	uint64_t threshold = share > lower ? share - lower : 0;
+	uint64_t tasks = eh_share(load, EH_TASK, (uint64_t)t->leaves * EH_TASK);
+	bool lower = t->options.policy == EH_HINT && t->length >= EH_TASK && tasks;
 
-	return threshold > t->options.floor ? threshold : t->options.floor;
+	tasks -= lower ? EH_TASK : 0;
+	return tasks > t->options.floor ? tasks : t->options.floor;
 }
 
-static uint64_t leaf_share(const struct eh_tree *t, uint32_t leaf, uint64_t load, uint64_t capacity)
+void tree_threshold_set(struct eh_tree *t, uint64_t threshold)
 {
-	return lowered(t, eh_share(load, t->leaf_capacity[leaf], capacity),
-		       tree_lower(t, t->leaf_length[leaf]));
-}
-
-static uint64_t uniform_share(const struct eh_tree *t, uint64_t load, uint64_t capacity)
-{
-	return lowered(t, eh_share(load, t->unit, capacity), t->lower);
-}
-
-/* The sum of the shares of the leaves below v. */
-static uint64_t share_below(const struct eh_tree *t, uint32_t v, unsigned int level, uint64_t load,
-			    uint64_t capacity)
-{
-	uint32_t first = (v - t->offset[level]) << t->n * level;
-	uint64_t sum = 0;
-
-	if (t->uniform)
-		return tree_capacity(t, v) / t->unit * uniform_share(t, load, capacity);
-	for (uint32_t i = first; i < first + (1u << t->n * level); i++)
-		sum += leaf_share(t, i, load, capacity);
-	return sum;
-}
-
-void tree_threshold_sums(struct eh_tree *t)
-{
-	for (unsigned int level = 1; level <= t->l; level++) {
+	for (unsigned int level = 0; level <= t->l; level++) {
 		uint32_t end = level < t->l ? t->offset[level + 1] : t->nodes;
 
-		for (uint32_t v = t->offset[level]; v < end; v++) {
-			uint32_t first = tree_first(t, v, level);
-			uint64_t sum = 0;
-
-			for (uint32_t c = first; c < first + (1u << t->n); c++)
-				sum += t->believed[c];
-			t->threshold[v] = t->believed[v] = sum;
-		}
+		for (uint32_t v = t->offset[level]; v < end; v++)
+			t->threshold[v] = t->believed[v] = threshold << t->n * level;
 	}
 }
 
@@ -67,40 +43,18 @@ uint64_t tree_threshold_told(const struct eh_tree *t, uint32_t v, uint32_t leaf)
 		return t->threshold[leaf];
 	if (!t->basis_epoch[i])
 		return t->options.threshold;
-	return leaf_share(t, leaf, t->basis_load[i], t->basis_capacity[i]);
+	return share(t, t->basis_load[i]);
 }
 
-void tree_threshold_count(struct eh_tree *t, uint32_t leaf, bool add)
-{
-	uint64_t part = t->threshold[leaf];
-
-	/* From the top down: in its parent's view a controller has the part that the parent gives it. */
-	for (unsigned int level = t->l; level >= 1; level--) {
-		uint32_t v = tree_ancestor(t, leaf, level), c = tree_ancestor(t, leaf, level - 1);
-
-		if (t->options.lazy)
-			part = tree_threshold_told(t, v, leaf);
-		t->threshold[v] += add ? part : -part;
-		if (t->options.lazy || c < t->leaves)
-			t->believed[c] = level > 1 ? t->believed[c] + (add ? part : -part)
-					 : add	   ? part
-						   : 0;
-	}
-	/* The top's parent is itself. */
-	t->believed[tree_top(t)] = t->threshold[tree_top(t)];
-	t->threshold[leaf] = add ? part : 0;
-}
-
-/* v has a new basis: the thresholds it believes its children have become shares of it. */
+/* v has a new basis: its threshold, and those it believes its children have, become shares of it. */
 static void rebase(struct eh_tree *t, uint32_t v, unsigned int level)
 {
-	uint32_t first = tree_first(t, v, level), i = v - t->leaves;
+	uint32_t first = tree_first(t, v, level);
+	uint64_t part = share(t, t->basis_load[v - t->leaves]);
 
+	t->threshold[v] = part << t->n * level;
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		t->believed[c] = tree_capacity(t, c)
-					 ? share_below(t, c, level - 1, t->basis_load[i],
-						       t->basis_capacity[i])
-					 : 0;
+		t->believed[c] = part << t->n * (level - 1);
 }
 
 /* The controller v takes the newer basis of the controller `from`. */
@@ -112,8 +66,6 @@ static bool take_basis(struct eh_tree *t, uint32_t v, unsigned int level, uint32
 		return false;
 	t->basis_epoch[to] = t->basis_epoch[i];
 	t->basis_load[to] = t->basis_load[i];
-	t->basis_capacity[to] = t->basis_capacity[i];
-	t->threshold[v] = share_below(t, v, level, t->basis_load[to], t->basis_capacity[to]);
 	t->counts.rides++;
 	rebase(t, v, level);
 	return true;
@@ -153,35 +105,27 @@ void tree_threshold_ride(struct eh_tree *t, unsigned int level, uint32_t leaf)
 void tree_threshold_modify(struct eh_tree *t)
 {
 	uint32_t top = tree_top(t), i = top - t->leaves;
-	uint64_t load = t->load[top], capacity = t->sum_capacity[i], unit;
+	uint64_t load = t->load[top];
 
 	/* Two states: without one task more the top would be a sender at once. */
 	if (t->two_state)
 		load += EH_TASK;
-	t->epoch++;
 	t->counts.changes++;
 	if (t->options.lazy) {
-		t->basis_epoch[i] = t->epoch;
+		t->basis_epoch[i] = (uint32_t)t->counts.changes;
 		t->basis_load[i] = load;
-		t->basis_capacity[i] = capacity;
-		t->threshold[top] = t->believed[top] = share_below(t, top, t->l, load, capacity);
 		rebase(t, top, t->l);
+		t->believed[top] = t->threshold[top];
 		return;
 	}
-	unit = t->uniform ? uniform_share(t, load, capacity) : 0;
-	for (uint32_t leaf = 0; leaf < t->leaves; leaf++) {
-		if (!t->leaf_capacity[leaf])
-			continue;
-		t->threshold[leaf] = t->uniform ? unit : leaf_share(t, leaf, load, capacity);
-	}
-	tree_threshold_sums(t);
+	tree_threshold_set(t, share(t, load));
 	/* An edge for each node but the top. */
-	t->counts.threshold_messages += t->members + t->controllers - 1;
+	t->counts.threshold_messages += t->nodes - 1;
 }
 
 bool tree_threshold_raise(struct eh_tree *t)
 {
-	if (t->options.policy != EH_HINT || tree_state(t, tree_top(t)) != EH_SENDER)
+	if (t->options.policy != EH_HINT || tree_state(t, tree_top(t), t->l) != EH_SENDER)
 		return false;
 	tree_threshold_modify(t);
 	return true;
@@ -190,16 +134,12 @@ bool tree_threshold_raise(struct eh_tree *t)
 bool tree_threshold_relax(struct eh_tree *t)
 {
 	uint32_t top = tree_top(t);
-	uint64_t slack = (uint64_t)t->members * EH_TASK;
+	uint64_t slack = (uint64_t)t->leaves * EH_TASK;
 
-	/* A node of capacity w counts as w tasks, as in lib/eh/threshold.c. */
-	if (slack < t->sum_capacity[top - t->leaves])
-		slack = t->sum_capacity[top - t->leaves];
 	if (t->threshold[top] <= t->load[top] || t->threshold[top] - t->load[top] <= slack)
 		return false;
 	/* Floors may leave nothing to lower. */
-	if (t->options.floor && share_below(t, top, t->l, t->load[top],
-					    t->sum_capacity[top - t->leaves]) >= t->threshold[top])
+	if (t->options.floor && share(t, t->load[top]) << t->n * t->l >= t->threshold[top])
 		return false;
 	tree_threshold_modify(t);
 	return true;

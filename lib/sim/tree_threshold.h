@@ -2,25 +2,22 @@
 /**
  * @file tree_threshold.h
  * ThresholdModify for whole trees (paper 4, section 4; the lazy changes are what its section 5 leaves as
- * future work). After a change every node has T_i = ceil(L*w_i/W) in whole tasks, L and W being load and
- * capacity of the top: the paper's ceil(L/2^nl) where capacities are equal. In a lazy tree only the top
- * changes at once; the others follow with tree_threshold_ride() and the like.
+ * future work). After a change every node has T_i = ceil(L/2^nl) in whole tasks, L being the load of the
+ * top. In a lazy tree only the top changes at once; the others follow with tree_threshold_ride() and the
+ * like.
  */
 #ifndef EH_TREE_THRESHOLD_H
 #define EH_TREE_THRESHOLD_H
 
 #include "tree_inside.h"
 
-/** For a new tree: the controllers' thresholds become sums of the leaves'. */
-void tree_threshold_sums(struct eh_tree *t);
-/** Adds a leaf's part to the thresholds of its ancestors, as their bases have it, or takes it away. */
-void tree_threshold_count(struct eh_tree *t, uint32_t leaf, bool add);
+/** All leaves have this threshold, and all controllers know. */
+void tree_threshold_set(struct eh_tree *t, uint64_t threshold);
 /** The threshold of a leaf by what the controller v has heard. */
 uint64_t tree_threshold_told(const struct eh_tree *t, uint32_t v, uint32_t leaf);
 /** ThresholdModify of the paper: a new epoch. */
 void tree_threshold_modify(struct eh_tree *t);
-/** The rule on finish (paper 4, section 4): modify if T_top - L_top > 2^nl tasks, with members or their
- *  capacity, whichever is more, for 2^nl. True: it was. */
+/** The rule on finish (paper 4, section 4): modify if T_top - L_top > 2^nl tasks. True: it was. */
 bool tree_threshold_relax(struct eh_tree *t);
 /** EH_HINT only: modify as soon as the top is a sender, not when it is asked. True: it was. */
 bool tree_threshold_raise(struct eh_tree *t);

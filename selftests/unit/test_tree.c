@@ -17,23 +17,18 @@ static void test_new(void **state)
 					      .length = 500 };
 	struct eh_tree_options bad[] = { good, good, good, good, good, good, good };
 	struct eh_tree *tree = eh_tree_new(&good);
-	struct eh_tree_node v = { 0 };
+	struct tree_node v;
 
 	assert_non_null(tree);
 	for (unsigned int level = 0; level <= 2; level++) {
 		uint64_t below = 1u << 3 * level;
 
 		v = node_of(tree, level, 0);
-		assert_true(v.present);
 		assert_int_equal(v.threshold, 2000 * below);
 		assert_int_equal(v.length, 500 * below);
-		assert_int_equal(v.capacity, EH_TASK * below);
 		assert_int_equal(v.load, 0);
 		assert_int_equal(v.state, EH_RECEIVER);
 	}
-	assert_int_equal(eh_tree_node(tree, (struct eh_code){ 0, 64 }, &v), -EINVAL);
-	assert_int_equal(eh_tree_node(tree, (struct eh_code){ 2, 1 }, &v), -EINVAL);
-	assert_int_equal(eh_tree_node(tree, (struct eh_code){ 3, 0 }, &v), -EINVAL);
 	eh_tree_free(tree);
 	eh_tree_free(NULL);
 
@@ -74,19 +69,18 @@ static void test_size(void **state)
 }
 
 static bool same(const struct eh_tree *tree, const struct eh_topology *t,
-		 const struct eh_tree_node *before, const struct eh_tree_counts *counts)
+		 const struct tree_node *before, const struct eh_tree_counts *counts)
 {
 	size_t k = 0;
 
 	for (unsigned int level = 0; level <= t->l; level++)
 		for (uint32_t i = 0; i < count_of(t, level); i++, k++) {
-			struct eh_tree_node v = node_of(tree, level, i);
+			struct tree_node v = node_of(tree, level, i);
 
-			const struct eh_tree_node *b = &before[k];
+			const struct tree_node *b = &before[k];
 
-			if (v.present != b->present || v.load != b->load ||
-			    v.threshold != b->threshold || v.believed != b->believed ||
-			    v.length != b->length || v.capacity != b->capacity ||
+			if (v.load != b->load || v.threshold != b->threshold ||
+			    v.believed != b->believed || v.length != b->length ||
 			    v.state != b->state)
 				return false;
 		}
@@ -95,36 +89,30 @@ static bool same(const struct eh_tree *tree, const struct eh_topology *t,
 
 static void test_bad_events(void **state)
 {
-	struct eh_tree_options o = { .topology = { 2, 2 }, .empty = true, .length = 1000 };
+	struct eh_tree_options o = { .topology = { 2, 2 }, .length = 1000 };
 	struct eh_tree *tree = eh_tree_new(&o);
 	static const struct eh_tree_event bad[] = {
-		{ .type = EH_TREE_ARRIVE, .node = 1, .size = 1000 }, /* no member */
-		{ .type = EH_TREE_FINISH, .node = 1, .size = 0 },
-		{ .type = EH_TREE_LEAVE, .node = 1 },
-		{ .type = EH_TREE_PLACE, .node = 1, .size = 1000 },
-		{ .type = EH_TREE_ARRIVE, .node = 16, .size = 1000 },
-		{ .type = EH_TREE_JOIN, .node = 16, .capacity = 1000 },
-		{ .type = EH_TREE_JOIN, .node = 1, .capacity = 0 },
-		{ .type = EH_TREE_JOIN, .node = 1, .capacity = EH_TREE_VALUE_MAX + 1ull },
-		{ .type = EH_TREE_JOIN, .node = 1, .capacity = 1, .length = 1ull << 32 },
-		{ .type = EH_TREE_JOIN, .node = 1, .capacity = 1, .threshold = 1ull << 32 },
-		{ .type = EH_TREE_JOIN, .node = 1, .capacity = 1, .load = EH_TREE_LOAD_MAX },
+		{ .type = EH_TREE_ARRIVE, .node = 16, .size = 1000 }, /* no node */
+		{ .type = EH_TREE_FINISH, .node = 16, .size = 0 },
+		{ .type = EH_TREE_PLACE, .node = 16, .size = 1000 },
+		{ .type = EH_TREE_PLACE, .node = UINT32_MAX },
 		{ .type = EH_TREE_FINISH, .node = 0, .size = 1001 }, /* more than runs */
+		{ .type = EH_TREE_FINISH, .node = 1, .size = 1 },
 		{ .type = EH_TREE_ARRIVE, .node = 0, .size = EH_TREE_LOAD_MAX - 999 },
+		{ .type = EH_TREE_PLACE, .node = 0, .size = EH_TREE_LOAD_MAX - 999 },
 		{ .type = EH_TREE_ARRIVE, .node = 0, .size = UINT64_MAX },
 		{ .type = EH_TREE_PLACE + 1, .node = 0 },
 	};
-	struct eh_tree_node before[21];
+	struct tree_node before[21];
 	struct eh_tree_counts counts;
 	struct eh_tree_update up;
 	size_t k = 0;
 
 	assert_non_null(tree);
-	assert_int_equal(eh_tree_step(tree,
-				      &(struct eh_tree_event){
-					      .type = EH_TREE_JOIN, .load = 1000, .capacity = 7 },
-				      0, &up),
-			 0);
+	assert_int_equal(
+		eh_tree_step(tree, &(struct eh_tree_event){ .type = EH_TREE_PLACE, .size = 1000 },
+			     0, &up),
+		0);
 	for (unsigned int level = 0; level <= 2; level++)
 		for (uint32_t i = 0; i < count_of(&o.topology, level); i++)
 			before[k++] = node_of(tree, level, i);
@@ -143,17 +131,15 @@ static void test_extremes(void **state)
 	struct eh_tree_options o = { .topology = { 10, 1 }, .length = 1000 };
 	struct eh_tree *tree = eh_tree_new(&o);
 	struct eh_tree_update up;
-	struct eh_tree_node top;
+	struct tree_node top;
 
 	assert_non_null(tree);
 	for (uint32_t i = 0; i < 1024; i++)
 		assert_int_equal(
 			eh_tree_step(tree,
-				     &(struct eh_tree_event){ .type = EH_TREE_JOIN,
+				     &(struct eh_tree_event){ .type = EH_TREE_PLACE,
 							      .node = i,
-							      .load = EH_TREE_LOAD_MAX / 1024,
-							      .capacity = EH_TREE_VALUE_MAX - i % 2,
-							      .length = i },
+							      .size = EH_TREE_LOAD_MAX / 1024 },
 				     0, &up),
 			0);
 	assert_int_equal(node_of(tree, 1, 0).load, EH_TREE_LOAD_MAX);
@@ -168,7 +154,7 @@ static void test_extremes(void **state)
 	eh_tree_free(tree);
 }
 
-/* Any events under any options: sums hold after each, and the members' loads are those of a model. */
+/* Any events under any options: sums hold after each, and the nodes' loads are those of a model. */
 static void test_random_events(void **state)
 {
 	random_begin();
@@ -181,12 +167,12 @@ static void test_random_events(void **state)
 					     .receiver_first = random_below(2),
 					     .lazy = random_below(2),
 					     .bidirectional = random_below(2),
-					     .empty = random_below(2),
 					     .lag = random_below(2) ? random_below(20) : 0,
 					     .seed = random_64() };
 		struct eh_tree *tree = eh_tree_new(&o);
 		uint32_t leaves = count_of(&o.topology, 0);
 		uint64_t load[LEAVES_MAX] = { 0 }, total = 0, known = 0, arrivals = 0, finishes = 0;
+		struct eh_tree_update last;
 		uint64_t now = 0;
 
 		assert_non_null(tree);
@@ -196,26 +182,17 @@ static void test_random_events(void **state)
 				.type = random_below(4) ? EH_TREE_ARRIVE
 							: random_below(EH_TREE_PLACE + 1),
 				.node = i,
-				.size = random_below(2) ? 1000 : random_below(3000),
-				.load = random_below(4000),
-				.threshold = random_below(4000),
-				.length = random_below(2000),
-				.capacity = random_below(2) ? 1000 : 1 + random_below(5000)
+				.size = random_below(2) ? 1000 : random_below(3000)
 			};
-			bool present = node_of(tree, 0, i).present;
 			struct eh_tree_update up;
 			int err;
 
-			if (e.type == EH_TREE_LEAVE && random_below(5))
-				e.type = EH_TREE_FINISH;
 			now += random_below(3);
 			err = eh_tree_step(tree, &e, now, &up);
 			if (err) {
-				assert_true(!present ||
-					    (e.type == EH_TREE_FINISH && e.size > load[i]));
+				assert_true(e.type == EH_TREE_FINISH && e.size > load[i]);
 				continue;
 			}
-			assert_true(present || e.type == EH_TREE_JOIN);
 			switch (e.type) {
 			case EH_TREE_ARRIVE:
 				arrivals++;
@@ -232,12 +209,6 @@ static void test_random_events(void **state)
 				finishes++;
 				load[i] -= e.size;
 				break;
-			case EH_TREE_JOIN:
-				load[i] = e.load;
-				break;
-			case EH_TREE_LEAVE:
-				load[i] = 0;
-				break;
 			}
 			total = known = 0;
 			for (uint32_t j = 0; j < leaves; j++) {
@@ -253,13 +224,11 @@ static void test_random_events(void **state)
 		assert_int_equal(eh_tree_counts(tree)->arrivals, arrivals);
 		assert_int_equal(eh_tree_counts(tree)->finishes, finishes);
 		/* late reports have all come in the end */
-		if (node_of(tree, 0, 0).present) {
-			struct eh_tree_update up;
-
-			eh_tree_step(tree, &(struct eh_tree_event){ .type = EH_TREE_LEAVE },
-				     now + 1000, &up);
-			assert_int_equal(node_of(tree, o.topology.l, 0).load, total - load[0]);
-		}
+		assert_int_equal(eh_tree_step(tree,
+					      &(struct eh_tree_event){ .type = EH_TREE_PLACE },
+					      now + 1000, &last),
+				 0);
+		assert_int_equal(node_of(tree, o.topology.l, 0).load, total);
 		eh_tree_free(tree);
 	}
 }
