@@ -22,16 +22,16 @@ struct load_credits {
 	struct eh_idle **members;
 	struct load_list *waits; /* execs that wait, by home */
 	uint64_t *messages; /* that a node has sent or got as a controller */
-	struct load_ring now, late; /* of parcels, each in the order of time */
+	struct ring now, late; /* of parcels, each in the order of time */
 	uint32_t stepping;
 	bool delivering, begun;
 };
 
 /* ---- messages ---- */
 
-static void post(struct eh_load *load, struct load_ring *r, const struct credits_parcel *p)
+static void post(struct eh_load *load, struct ring *r, const struct credits_parcel *p)
 {
-	if (!load_ring_add(r, p))
+	if (!ring_add(r, p))
 		load->no_memory = true;
 }
 
@@ -171,9 +171,9 @@ static void deliver(struct eh_load *load)
 		return;
 	c->delivering = true;
 	while (c->now.count && !load->no_memory) {
-		const struct credits_parcel p = *(struct credits_parcel *)load_ring_first(&c->now);
+		const struct credits_parcel p = *(struct credits_parcel *)ring_first(&c->now);
 
-		load_ring_drop(&c->now);
+		ring_drop(&c->now);
 		if (p.answered)
 			on_answer(load, p.to, &p.message);
 		else
@@ -250,7 +250,7 @@ static double held_due(const struct eh_load *load)
 
 double load_credits_due(const struct eh_load *load)
 {
-	const struct credits_parcel *p = load_ring_first(&load->credits->late);
+	const struct credits_parcel *p = ring_first(&load->credits->late);
 	double news = p ? p->due : INFINITY, held = held_due(load);
 
 	return news < held ? news : held;
@@ -260,8 +260,8 @@ void load_credits_happen(struct eh_load *load)
 {
 	struct load_credits *c = load->credits;
 
-	for (const struct credits_parcel *p; (p = load_ring_first(&c->late)) && p->due <= load->now;
-	     load_ring_drop(&c->late))
+	for (const struct credits_parcel *p; (p = ring_first(&c->late)) && p->due <= load->now;
+	     ring_drop(&c->late))
 		post(load, &c->now, p);
 	if (held_due(load) <= load->now)
 		step(load, 0, &(struct eh_idle_event){ .type = EH_IDLE_TICK });
@@ -344,8 +344,8 @@ void load_credits_free(struct eh_load *load)
 	free(c->members);
 	free(c->waits);
 	free(c->messages);
-	load_ring_free(&c->now);
-	load_ring_free(&c->late);
+	ring_free(&c->now);
+	ring_free(&c->late);
 	free(c);
 	load->credits = NULL;
 }

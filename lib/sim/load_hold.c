@@ -13,7 +13,7 @@ struct hold_entry {
 };
 
 struct load_hold {
-	struct load_ring ring;
+	struct ring ring;
 	uint64_t waiting; /* of those in the ring */
 	struct load_list homes[];
 };
@@ -35,7 +35,7 @@ void load_hold_free(struct eh_load *load)
 {
 	if (!load->hold)
 		return;
-	load_ring_free(&load->hold->ring);
+	ring_free(&load->hold->ring);
 	free(load->hold);
 }
 
@@ -43,7 +43,7 @@ void load_hold_add(struct eh_load *load, uint32_t task)
 {
 	struct load_hold *h = load->hold;
 
-	if (!load_ring_add(&h->ring, &(struct hold_entry){ task, load->tasks[task].turn })) {
+	if (!ring_add(&h->ring, &(struct hold_entry){ task, load->tasks[task].turn })) {
 		load->no_memory = true;
 		return;
 	}
@@ -56,7 +56,7 @@ static struct hold_entry *oldest(struct eh_load *load)
 {
 	struct load_hold *h = load->hold;
 
-	for (struct hold_entry *e; (e = load_ring_first(&h->ring)); load_ring_drop(&h->ring))
+	for (struct hold_entry *e; (e = ring_first(&h->ring)); ring_drop(&h->ring))
 		if (load->tasks[e->task].turn == e->turn)
 			return e;
 	return NULL;

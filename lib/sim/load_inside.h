@@ -5,7 +5,7 @@
 
 #include "chance.h"
 #include "load.h"
-#include "load_ring.h"
+#include "ring.h"
 #include "tree.h"
 
 #include <math.h>
@@ -82,7 +82,7 @@ struct eh_load {
 	size_t ntasks, task_room;
 	uint32_t spare; /**< list of unused tasks */
 	struct load_queue queue;
-	struct load_ring news; /**< of struct load_news */
+	struct ring news; /**< of struct load_news */
 	struct load_hold *hold; /**< execs that wait, or NULL */
 	struct eh_tree *tree; /**< or NULL */
 	struct load_behind *behind; /**< by node, or NULL: the tree knows at once */

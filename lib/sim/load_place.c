@@ -63,8 +63,7 @@ static void tell(struct eh_load *load, uint32_t node, bool news)
 		learn(load, node);
 		return;
 	}
-	if (!load_ring_add(&load->news,
-			   &(struct load_news){ load->now + load->options->age, node }))
+	if (!ring_add(&load->news, &(struct load_news){ load->now + load->options->age, node }))
 		load->no_memory = true;
 }
 
@@ -271,7 +270,7 @@ void load_place_ended(struct eh_load *load, uint32_t node)
 
 double load_place_due(struct eh_load *load)
 {
-	const struct load_news *news = load_ring_first(&load->news);
+	const struct load_news *news = ring_first(&load->news);
 
 	if (load->credits)
 		return load_credits_due(load);
@@ -286,8 +285,8 @@ void load_place_happen(struct eh_load *load)
 		load_credits_happen(load);
 		return;
 	}
-	node = ((struct load_news *)load_ring_first(&load->news))->node;
-	load_ring_drop(&load->news);
+	node = ((struct load_news *)ring_first(&load->news))->node;
+	ring_drop(&load->news);
 	learn(load, node);
 }
 
@@ -353,7 +352,7 @@ void load_place_free(struct eh_load *load)
 	free(load->late);
 	free(load->pool);
 	free(load->place);
-	load_ring_free(&load->news);
+	ring_free(&load->news);
 }
 
 void load_place_messages(struct eh_load *load)

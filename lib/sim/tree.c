@@ -8,7 +8,6 @@
 
 #include "tree_hint.h"
 #include "tree_inside.h"
-#include "tree_lag.h"
 #include "tree_policy.h"
 #include "tree_threshold.h"
 
@@ -79,6 +78,7 @@ struct eh_tree *eh_tree_new(const struct eh_tree_options *options)
 	place(t, (char *)t);
 	t->two_state = options->policy == EH_ETA1 || options->policy == EH_ETA2;
 	t->random = options->seed;
+	t->late.each = sizeof(struct tree_late);
 	t->length = t->two_state ? 0 : options->length;
 	if (t->offer)
 		memset(t->offer, 0xff, t->leaves * sizeof(t->offer[0]));
@@ -92,7 +92,7 @@ void eh_tree_free(struct eh_tree *tree)
 {
 	if (!tree)
 		return;
-	free(tree->late);
+	ring_free(&tree->late);
 	free(tree);
 }
 
@@ -107,6 +107,17 @@ void tree_up_modify(struct eh_tree *t, uint32_t leaf, int64_t delta)
 	}
 }
 
+/* The reports that are due. */
+static void deliver(struct eh_tree *t)
+{
+	const struct tree_late *late;
+
+	while ((late = ring_first(&t->late)) && late->due <= t->now) {
+		tree_up_modify(t, late->leaf, late->delta);
+		ring_drop(&t->late);
+	}
+}
+
 /* All that can fail is checked here, before anything changes. */
 static int check(struct eh_tree *t, const struct eh_tree_event *event)
 {
@@ -117,7 +128,7 @@ static int check(struct eh_tree *t, const struct eh_tree_event *event)
 	most = event->type == EH_TREE_FINISH ? t->own[event->node] : EH_TREE_LOAD_MAX - t->total;
 	if (event->size > most)
 		return -EINVAL;
-	return t->options.lag ? tree_lag_reserve(t) : 0;
+	return t->options.lag && !ring_reserve(&t->late) ? -ENOMEM : 0;
 }
 
 int eh_tree_step(struct eh_tree *t, const struct eh_tree_event *event, uint64_t now,
@@ -131,8 +142,7 @@ int eh_tree_step(struct eh_tree *t, const struct eh_tree_event *event, uint64_t 
 		return err;
 	if (now > t->now)
 		t->now = now;
-	if (t->late_count)
-		tree_lag_deliver(t);
+	deliver(t);
 	if (event->type == EH_TREE_ARRIVE)
 		tree_policy_arrive(t, event, update);
 	else if (event->type == EH_TREE_FINISH)
@@ -156,5 +166,5 @@ const struct eh_tree_counts *eh_tree_counts(const struct eh_tree *t)
 
 size_t eh_tree_bytes(const struct eh_tree *t)
 {
-	return t->bytes + t->late_size * sizeof(t->late[0]);
+	return t->bytes + t->late.size * t->late.each;
 }

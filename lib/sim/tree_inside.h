@@ -7,10 +7,11 @@
 #ifndef EH_TREE_INSIDE_H
 #define EH_TREE_INSIDE_H
 
+#include "ring.h"
 #include "tree.h"
 
 /** A report on its way up. */
-struct late {
+struct tree_late {
 	uint64_t due; /**< when it arrives, in the driver's time */
 	int64_t delta; /**< change of the load */
 	uint32_t leaf;
@@ -56,8 +57,7 @@ struct eh_tree {
 
 	uint32_t *offer; /**< leaves; bidirectional: the receiver that will take a task */
 
-	struct late *late; /**< lag: a ring, oldest first; its size is a power of 2 */
-	size_t late_size, late_first, late_count;
+	struct ring late; /**< lag: of struct tree_late */
 };
 
 /** The ancestor of a leaf on this level; level 0: the leaf. */

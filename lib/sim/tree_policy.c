@@ -2,7 +2,6 @@
 #include "tree_policy.h"
 
 #include "tree_hint.h"
-#include "tree_lag.h"
 #include "tree_threshold.h"
 
 static unsigned int level_of(const struct eh_tree *t, uint32_t v)
@@ -154,8 +153,8 @@ static void count_load(struct eh_tree *t, uint32_t leaf, int64_t delta, bool kno
 	t->total += delta;
 	if (t->own != t->load)
 		t->own[leaf] += delta;
-	if (t->options.lag && !known)
-		tree_lag_add(t, leaf, delta);
+	if (t->options.lag && !known) /* eh_tree_step() has made room */
+		ring_add(&t->late, &(struct tree_late){ t->now + t->options.lag, delta, leaf });
 	else
 		tree_up_modify(t, leaf, delta);
 }

@@ -168,8 +168,8 @@ static void test_tree(void **state)
 		assert_memory_equal(eh_tree_counts(lucky), eh_tree_counts(unlucky),
 				    sizeof(struct eh_tree_counts));
 	}
-	/* 64, 128, … 4096 */
-	assert_int_equal(failures, 7);
+	/* 256, 512, … 4096 */
+	assert_int_equal(failures, 5);
 	eh_tree_free(lucky);
 	eh_tree_free(unlucky);
 }
