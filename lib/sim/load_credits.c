@@ -6,6 +6,7 @@
 
 #include "eh/idle.h"
 #include "eh/member.h"
+#include "load_wait.h"
 
 #define CREDITS_TICKS 0x1p16 /* of the members' clock, in a service time */
 
@@ -20,7 +21,6 @@ struct credits_parcel {
 struct load_credits {
 	load_credits_fn answered;
 	struct eh_idle **members;
-	struct load_list *waits; /* execs that wait, by home */
 	uint64_t *messages; /* that a node has sent or got as a controller */
 	struct ring now, late; /* of parcels, each in the order of time */
 	uint32_t stepping;
@@ -124,21 +124,6 @@ static void step(struct eh_load *load, uint32_t node, const struct eh_idle_event
 
 /* ---- execs that wait ---- */
 
-static void forget(struct eh_load *load, uint32_t task)
-{
-	struct load_list *list = &load->credits->waits[load->tasks[task].home];
-	uint32_t at = list->first, before = LOAD_NONE;
-
-	for (; at != task; at = load->tasks[at].next)
-		before = at;
-	if (before == LOAD_NONE)
-		list->first = load->tasks[at].next;
-	else
-		load->tasks[before].next = load->tasks[at].next;
-	if (list->last == at)
-		list->last = before;
-}
-
 static void give_back(struct eh_load *load, uint32_t home, const struct eh_credit *credit)
 {
 	step(load, home, &(struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = *credit });
@@ -150,8 +135,7 @@ static void on_answer(struct eh_load *load, uint32_t home, const struct eh_idle_
 	struct load_task *t = task_of(load, m->answer.id);
 
 	if (t) {
-		t->turn++;
-		forget(load, (uint32_t)m->answer.id);
+		load_wait_drop(load, (uint32_t)m->answer.id);
 		if (load->now > t->arrived) {
 			load->result->held++;
 			load->result->overdue += !credit || credit->tier;
@@ -190,24 +174,13 @@ void load_credits_want(struct eh_load *load, uint32_t task)
 	const double hold = load->options->hold * t->service * CREDITS_TICKS;
 
 	t->asked = 0;
-	load_list_add(load, &load->credits->waits[t->home], task);
+	load_wait_add(load, task);
 	step(load, t->home,
 	     &(struct eh_idle_event){ .type = EH_IDLE_WANT,
 				      .want = { id_of(load, task), hold < UINT32_MAX
 									   ? (uint32_t)hold
 									   : UINT32_MAX } });
 	deliver(load);
-}
-
-uint32_t load_credits_take_back(struct eh_load *load, uint32_t home)
-{
-	uint32_t task = load_list_take(load, &load->credits->waits[home]);
-
-	if (task != LOAD_NONE) {
-		load->tasks[task].turn++;
-		load->result->held++;
-	}
-	return task;
 }
 
 /* ---- credits ---- */
@@ -309,9 +282,8 @@ int load_credits_init(struct eh_load *load, load_credits_fn answered)
 	c->answered = answered;
 	c->now.each = c->late.each = sizeof(struct credits_parcel);
 	c->members = calloc(load->size, sizeof(c->members[0]));
-	c->waits = malloc(load->size * sizeof(c->waits[0]));
 	c->messages = calloc(load->size, sizeof(c->messages[0]));
-	if (!c->members || !c->waits || !c->messages)
+	if (!c->members || !c->messages)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < load->size; i++) {
 		options.self = i;
@@ -319,7 +291,6 @@ int load_credits_init(struct eh_load *load, load_credits_fn answered)
 		c->members[i] = eh_idle_new(&options);
 		if (!c->members[i])
 			return -ENOMEM;
-		c->waits[i].first = LOAD_NONE;
 	}
 	/* the top */
 	if (o->hold > 0)
@@ -342,7 +313,6 @@ void load_credits_free(struct eh_load *load)
 	for (uint32_t i = 0; c->members && i < load->size; i++)
 		eh_idle_free(c->members[i]);
 	free(c->members);
-	free(c->waits);
 	free(c->messages);
 	ring_free(&c->now);
 	ring_free(&c->late);
@@ -356,7 +326,7 @@ size_t load_credits_bytes(const struct eh_load *load)
 	size_t bytes = sizeof(*c) + (c->now.size + c->late.size) * c->now.each;
 
 	for (uint32_t i = 0; i < load->size; i++)
-		bytes += sizeof(c->members[0]) + sizeof(c->waits[0]) + sizeof(c->messages[0]) +
+		bytes += sizeof(c->members[0]) + sizeof(load->waits[0]) + sizeof(c->messages[0]) +
 			 eh_idle_bytes(c->members[i]);
 	return bytes;
 }

@@ -26,8 +26,6 @@ uint64_t load_credits_busiest(const struct eh_load *load);
 void load_credits_tell(struct eh_load *load, uint32_t node);
 /** An exec at its home finds no free processor: `answered` is called, perhaps before this returns. */
 void load_credits_want(struct eh_load *load, uint32_t task);
-/** The exec of this home that waits longest need not wait any more: it, or LOAD_NONE. */
-uint32_t load_credits_take_back(struct eh_load *load, uint32_t home);
 /** A task comes to its node by this credit. Returns whether it is still good. */
 bool load_credits_accept(struct eh_load *load, const struct eh_credit *credit);
 /** A home does not use this credit. */

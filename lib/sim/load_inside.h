@@ -68,7 +68,6 @@ struct load_behind {
 };
 
 struct load_credits;
-struct load_hold;
 struct load_measure;
 
 struct eh_load {
@@ -83,7 +82,8 @@ struct eh_load {
 	uint32_t spare; /**< list of unused tasks */
 	struct load_queue queue;
 	struct ring news; /**< of struct load_news */
-	struct load_hold *hold; /**< execs that wait, or NULL */
+	struct load_list *waits; /**< execs that wait, by home, or NULL */
+	struct ring oldest; /**< load_wait.c: those of all homes */
 	struct eh_tree *tree; /**< or NULL */
 	struct load_behind *behind; /**< by node, or NULL: the tree knows at once */
 	uint32_t *late, nlate; /**< nodes that are listed */

@@ -122,18 +122,13 @@ void load_node_start(struct eh_load *load, uint32_t node, uint32_t task)
 	struct load_node *n = &load->nodes[node];
 
 	if (load->options->queue && n->running >= load_processors(load)) {
-		load_node_wait(load, node, task);
+		load_list_add(load, &n->wait, task);
+		n->waiting++;
 		return;
 	}
 	pass(load, n);
 	begin(load, n, task);
 	plan(load, node);
-}
-
-void load_node_wait(struct eh_load *load, uint32_t node, uint32_t task)
-{
-	load_list_add(load, &load->nodes[node].wait, task);
-	load->nodes[node].waiting++;
 }
 
 uint32_t load_node_due(struct eh_load *load, double until)

@@ -6,8 +6,8 @@
 
 #include "eh/idle.h"
 #include "load_credits.h"
-#include "load_hold.h"
 #include "load_node.h"
+#include "load_wait.h"
 
 /* ---- free nodes, for those that need no tree ---- */
 
@@ -242,8 +242,7 @@ void load_place_arrive(struct eh_load *load, uint32_t task)
 	} else if (load->npool) {
 		start_untold(load, pool_pick(load), task);
 	} else {
-		load->result->held++;
-		load_hold_add(load, task);
+		load_wait_add(load, task);
 	}
 }
 
@@ -253,17 +252,15 @@ void load_place_ended(struct eh_load *load, uint32_t node)
 	uint32_t task = LOAD_NONE;
 
 	tree_moved(load, node, -1);
-	if (is_free && load->credits) {
-		task = load_credits_take_back(load, node);
-	} else if (is_free && load->hold) {
-		task = load_hold_take(load, node);
-		if (task == LOAD_NONE)
-			task = load_hold_take(load, LOAD_NONE);
-	}
+	if (is_free && load->waits)
+		task = load_wait_take(load, node);
+	if (task == LOAD_NONE && is_free && load->waits)
+		task = load_wait_take_oldest(load);
 	if (task == LOAD_NONE) {
 		tell(load, node, is_free);
 		return;
 	}
+	load->result->held++;
 	tree_moved(load, node, 1);
 	start(load, node, task);
 }
@@ -338,14 +335,14 @@ int load_place_init(struct eh_load *load)
 		if (!load->tree)
 			return -ENOMEM;
 	}
-	if (p == EH_LOAD_IDLE)
-		return load_credits_init(load, place_answered);
-	return p == EH_LOAD_SHARED ? load_hold_init(load) : 0;
+	if ((p == EH_LOAD_IDLE || p == EH_LOAD_SHARED) && load_wait_init(load))
+		return -ENOMEM;
+	return p == EH_LOAD_IDLE ? load_credits_init(load, place_answered) : 0;
 }
 
 void load_place_free(struct eh_load *load)
 {
-	load_hold_free(load);
+	load_wait_free(load);
 	load_credits_free(load);
 	eh_tree_free(load->tree);
 	free(load->behind);

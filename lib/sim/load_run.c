@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "load_credits.h"
-#include "load_hold.h"
 #include "load_measure.h"
 #include "load_node.h"
 #include "load_place.h"
