@@ -246,16 +246,6 @@ int eh_world_kill(struct eh_world *w, uint32_t node)
 	return 0;
 }
 
-int eh_world_own(struct eh_world *w, uint32_t node, const struct eh_report *own)
-{
-	if (node >= w->size || !w->nodes[node].member || !own->capacity)
-		return -EINVAL;
-	w->nodes[node].own = *own;
-	w->nodes[node].touched = true;
-	world_touch(w, node);
-	return 0;
-}
-
 int eh_world_cut(struct eh_world *w, const uint8_t *side)
 {
 	if (!side) {

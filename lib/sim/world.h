@@ -55,8 +55,6 @@ void eh_world_free(struct eh_world *world);
 int eh_world_start(struct eh_world *world, uint32_t node);
 /** A node dies; its tasks and guests are lost. */
 int eh_world_kill(struct eh_world *world, uint32_t node);
-/** Sets a node's own values. */
-int eh_world_own(struct eh_world *world, uint32_t node, const struct eh_report *own);
 /** A partition: links between nodes of different sides (an array of 2^nl numbers, which is copied)
  *  carry nothing. NULL: all links work again. */
 int eh_world_cut(struct eh_world *world, const uint8_t *side);
@@ -64,7 +62,7 @@ int eh_world_cut(struct eh_world *world, const uint8_t *side);
 void eh_world_set_loss(struct eh_world *world, double loss);
 /** A task of this size arrives at a living node. Its id must not be that of a task that lives. */
 int eh_world_arrive(struct eh_world *world, uint32_t node, uint64_t id, uint64_t size);
-/** A task that runs ends. */
+/** A task ends, now or as soon as it runs. */
 int eh_world_finish(struct eh_world *world, uint64_t id);
 /** Lets time pass until then. */
 int eh_world_run(struct eh_world *world, uint64_t until);

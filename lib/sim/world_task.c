@@ -13,6 +13,7 @@ struct world_task {
 	uint64_t id, size;
 	enum task_state state;
 	bool asked; /* the hierarchy was */
+	bool ends; /* as soon as it runs */
 	uint32_t home, at;
 	unsigned int probes;
 	struct eh_probe decider; /* the controller that chose the executor */
@@ -34,6 +35,14 @@ static void drop(struct eh_world *w, struct world_task *t)
 	free(t);
 }
 
+static void end(struct eh_world *w, struct world_task *t)
+{
+	w->nodes[t->at].own.load -= t->size;
+	w->nodes[t->at].touched = true;
+	drop(w, t);
+}
+
+/* It may end by that. */
 static void run(struct eh_world *w, struct world_task *t, uint32_t at,
 		const struct eh_message *answer)
 {
@@ -56,6 +65,8 @@ static void run(struct eh_world *w, struct world_task *t, uint32_t at,
 					       .message = answer,
 					       .probes = t->probes,
 					       .id = t->id });
+	if (t->ends)
+		end(w, t);
 }
 
 void world_task_answer(struct eh_world *w, const struct eh_message *msg)
@@ -149,12 +160,15 @@ int world_task_finish(struct eh_world *w, uint64_t id)
 {
 	struct world_task *t = find(w, id);
 
-	if (!t || t->state != TASK_RUNNING)
+	if (!t)
 		return -EINVAL;
-	w->nodes[t->at].own.load -= t->size;
-	w->nodes[t->at].touched = true;
-	world_touch(w, t->at);
-	drop(w, t);
+	t->ends = true;
+	if (t->state == TASK_RUNNING) {
+		const uint32_t at = t->at;
+
+		end(w, t);
+		world_touch(w, at);
+	}
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 
 /** A task of this size arrives at a living node. 0, -EINVAL: the id is taken; -ENOMEM. */
 int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t size);
-/** 0, or -EINVAL: no such task runs. */
+/** A task ends, now or as soon as it runs. 0, or -EINVAL: there is no such task. */
 int world_task_finish(struct eh_world *w, uint64_t id);
 /** The hierarchy's answer has come to the task's home. */
 void world_task_answer(struct eh_world *w, const struct eh_message *msg);

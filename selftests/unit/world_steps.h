@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/world.h"
+#include "sim/world_inside.h"
 
 #define HEARTBEAT 1000
 #define NODES_MAX 64
@@ -43,6 +43,15 @@ static inline struct eh_world *world_new(unsigned int n, unsigned int l, uint64_
 	assert_non_null(w);
 	is_whole = true;
 	return w;
+}
+
+/* A living node's own values become these. */
+static inline void world_own(struct eh_world *w, uint32_t node, const struct eh_report *own)
+{
+	assert_true(eh_world_alive(w, node));
+	w->nodes[node].own = *own;
+	w->nodes[node].touched = true;
+	world_touch(w, node);
 }
 
 static inline bool together(uint32_t a, uint32_t b)

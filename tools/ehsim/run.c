@@ -75,8 +75,10 @@ static int finish(struct run *run, uint32_t where, uint64_t size)
 	const struct eh_tree_event event = { .type = EH_TREE_FINISH, .node = where, .size = size };
 	struct eh_tree_update update;
 
-	if (run->world)
-		return world_run_finish(run->world, where);
+	if (run->world) {
+		world_run_finish(run->world, where);
+		return 0;
+	}
 	return eh_tree_step(run->tree, &event, run->now, &update);
 }
 
@@ -132,9 +134,7 @@ static int invent(struct run *run)
 			continue;
 		if (run->world) {
 			if (chance_uniform(&run->random) < o->release)
-				err = world_run_release(run->world, chance_uniform(&run->random));
-			if (err)
-				return err;
+				world_run_release(run->world, chance_uniform(&run->random));
 			continue;
 		}
 		if (to != UINT32_MAX && remember(run, to))

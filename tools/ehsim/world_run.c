@@ -10,7 +10,7 @@
 #define NO_PLACE UINT32_MAX
 
 struct task {
-	enum { WAITS, RUNS, ENDS_SOON, ENDED } state; /* ENDS_SOON: as soon as it runs */
+	bool ended; /* or ends as soon as it runs */
 	uint32_t place; /* in `live`, or NO_PLACE */
 };
 
@@ -23,9 +23,8 @@ struct world_run {
 	uint64_t random;
 	uint64_t began, heartbeat, ask_limit; /* in ticks */
 	uint32_t nodes;
-	unsigned int *rank; /* this and the next three: by node */
-	uint32_t *parent;
-	uint64_t *orphan; /* since when a living node has had no controller; 0: it has one */
+	uint64_t *
+		orphan; /* this and the next one by node: since when a living node has had no controller; 0: it has one */
 	uint8_t *side; /* of the cuts in force */
 	uint64_t orphaned, longest; /* ticks without a controller: sum, longest */
 	double time; /* in mean inter-arrival times, since `began` */
@@ -33,8 +32,6 @@ struct world_run {
 	size_t task_room;
 	uint32_t *live; /* tasks that run, in any order */
 	size_t count, live_room;
-	uint32_t *due; /* tasks that end now */
-	size_t ndue, due_room;
 	bool *done; /* by failure: it has happened; a cut: it has begun */
 	bool no_memory;
 };
@@ -56,14 +53,21 @@ static int grow(void *array, size_t each, size_t count, size_t *room)
 
 /* ---- nodes without a controller ---- */
 
+/* Levels that it leads; 0 if it is dead. */
+static unsigned int rank(const struct world_run *w, uint32_t node)
+{
+	const struct eh_member *m = eh_world_member(w->world, node);
+
+	return m ? eh_member_rank(m) : 0;
+}
+
 static bool has_controller(const struct world_run *w, uint32_t node)
 {
-	uint32_t parent = w->parent[node];
+	const uint32_t parent = eh_member_parent(eh_world_member(w->world, node));
+	const unsigned int own = rank(w, node);
 
-	if (w->rank[node] == w->options->tree.topology.l)
-		return true;
-	return parent != EH_NO_NODE && eh_world_alive(w->world, parent) &&
-	       w->rank[parent] > w->rank[node] && w->side[parent] == w->side[node];
+	return own == w->options->tree.topology.l ||
+	       (parent != EH_NO_NODE && rank(w, parent) > own && w->side[parent] == w->side[node]);
 }
 
 static void note_orphans(struct world_run *w, uint64_t now)
@@ -98,22 +102,16 @@ static void on_placed(struct world_run *w, const struct eh_world_event *e)
 	uint32_t task = (uint32_t)e->id;
 	const struct eh_tree_update up = { .node = e->to, .probes = e->probes };
 
-	if (w->tasks[task].state == ENDS_SOON) {
-		if (grow(&w->due, sizeof(*w->due), w->ndue, &w->due_room))
-			w->no_memory = true;
-		else
-			w->due[w->ndue++] = task;
-	}
-	if (w->tasks[task].state == WAITS)
-		w->tasks[task].state = RUNS;
+	if (w->watch && w->watch->decided)
+		w->watch->decided(w->watch->ctx, task, e->node, &up);
+	if (w->tasks[task].ended)
+		return;
 	if (grow(&w->live, sizeof(*w->live), w->count, &w->live_room)) {
 		w->no_memory = true;
 		return;
 	}
 	w->tasks[task].place = (uint32_t)w->count;
 	w->live[w->count++] = task;
-	if (w->watch && w->watch->decided)
-		w->watch->decided(w->watch->ctx, task, e->node, &up);
 }
 
 static void on_event(void *ctx, const struct eh_world_event *e)
@@ -123,18 +121,14 @@ static void on_event(void *ctx, const struct eh_world_event *e)
 	if (e->type == EH_WORLD_SENT) {
 		unsigned int top = w->options->tree.topology.l;
 
-		w->result->protocol.at_top += w->rank[e->node] == top || w->rank[e->to] == top;
+		w->result->protocol.at_top += rank(w, e->node) == top || rank(w, e->to) == top;
 	} else if (e->type == EH_WORLD_PLACED) {
 		on_placed(w, e);
 	} else if (e->type == EH_WORLD_LOST) {
 		if (w->tasks[e->id].place != NO_PLACE)
 			forget(w, (uint32_t)e->id);
-		w->tasks[e->id].state = ENDED;
-	} else if (e->type == EH_WORLD_ROLE) {
-		w->rank[e->node] = e->rank;
-		w->parent[e->node] = e->to;
-		if (w->began)
-			note_orphans(w, e->now);
+	} else if (e->type == EH_WORLD_ROLE && w->began) {
+		note_orphans(w, e->now);
 	}
 }
 
@@ -152,7 +146,7 @@ static uint32_t controller(const struct world_run *w, const struct failure *f)
 	unsigned int level = f->kind == FAILURE_TOP ? w->options->tree.topology.l : f->code.level;
 
 	for (uint32_t i = 0; i < w->nodes; i++)
-		if (eh_world_alive(w->world, i) && w->rank[i] >= level &&
+		if (eh_world_alive(w->world, i) && rank(w, i) >= level &&
 		    (f->kind == FAILURE_TOP || concerns(w, f, i)))
 			return i;
 	return NO_PLACE;
@@ -171,18 +165,8 @@ static uint32_t random_node(struct world_run *w)
 
 static void kill_node(struct world_run *w, uint32_t node)
 {
-	if (node == NO_PLACE || eh_world_kill(w->world, node))
-		return;
-	w->rank[node] = 0;
-	w->parent[node] = EH_NO_NODE;
-	w->result->protocol.killed++;
-}
-
-static int start_node(struct world_run *w, uint32_t node)
-{
-	w->rank[node] = 0;
-	w->parent[node] = EH_NO_NODE;
-	return eh_world_start(w->world, node);
+	if (node != NO_PLACE && !eh_world_kill(w->world, node))
+		w->result->protocol.killed++;
 }
 
 /* Applies all cuts in force: each separates its nodes from all others. */
@@ -227,7 +211,7 @@ static int fail_now(struct world_run *w, const struct failure *f)
 	case FAILURE_BACK:
 		for (uint32_t i = 0; i < w->nodes && !err; i++)
 			if (concerns(w, f, i) && !eh_world_alive(w->world, i))
-				err = start_node(w, i);
+				err = eh_world_start(w->world, i);
 		break;
 	case FAILURE_CUT:
 		err = cut(w);
@@ -257,21 +241,6 @@ static const struct failure *next_failure(const struct world_run *w, double unti
 
 /* ---- time ---- */
 
-static int finish_due(struct world_run *w)
-{
-	while (w->ndue) {
-		uint32_t task = w->due[--w->ndue];
-
-		if (w->tasks[task].place == NO_PLACE) /* lost */
-			continue;
-		forget(w, task);
-		w->tasks[task].state = ENDED;
-		w->result->counts.finishes++;
-		eh_world_finish(w->world, task);
-	}
-	return w->no_memory ? -ENOMEM : 0;
-}
-
 static int pass(struct world_run *w, double until)
 {
 	const struct failure *f;
@@ -287,7 +256,7 @@ static int pass(struct world_run *w, double until)
 			err = fail_now(w, f);
 		}
 	} while (f && !err);
-	return err ? err : finish_due(w);
+	return w->no_memory ? -ENOMEM : err;
 }
 
 int world_run_pass(struct world_run *w, double inter_arrivals)
@@ -300,38 +269,29 @@ int world_run_arrive(struct world_run *w, uint32_t task, uint32_t node, uint64_t
 	w->result->counts.arrivals++;
 	if (grow(&w->tasks, sizeof(*w->tasks), task, &w->task_room))
 		return -ENOMEM;
-	w->tasks[task] = (struct task){ WAITS, NO_PLACE };
+	w->tasks[task] = (struct task){ false, NO_PLACE };
 	if (!eh_world_alive(w->world, node) && !w->options->trace)
 		node = random_node(w);
 	if (node == NO_PLACE || !eh_world_alive(w->world, node)) {
-		w->tasks[task].state = ENDED;
 		w->result->protocol.nowhere++;
 		return 0;
 	}
 	return eh_world_arrive(w->world, node, task, size);
 }
 
-int world_run_finish(struct world_run *w, uint32_t task)
+void world_run_finish(struct world_run *w, uint32_t task)
 {
-	struct task *t = &w->tasks[task];
-
-	if (t->state == ENDED)
-		return 0;
-	if (t->state == WAITS) {
-		t->state = ENDS_SOON;
-		return 0;
-	}
-	if (grow(&w->due, sizeof(*w->due), w->ndue, &w->due_room))
-		return -ENOMEM;
-	w->due[w->ndue++] = task;
-	return finish_due(w);
+	w->tasks[task].ended = true;
+	if (w->tasks[task].place != NO_PLACE)
+		forget(w, task);
+	/* it is unknown if it was lost, or came to a dead node */
+	eh_world_finish(w->world, task);
 }
 
-int world_run_release(struct world_run *w, double which)
+void world_run_release(struct world_run *w, double which)
 {
-	if (!w->count)
-		return 0;
-	return world_run_finish(w, w->live[(size_t)(which * (double)w->count)]);
+	if (w->count)
+		world_run_finish(w, w->live[(size_t)(which * (double)w->count)]);
 }
 
 /* ---- begin and end ---- */
@@ -341,13 +301,10 @@ void world_run_free(struct world_run *w)
 	if (!w)
 		return;
 	eh_world_free(w->world);
-	free(w->rank);
-	free(w->parent);
 	free(w->orphan);
 	free(w->side);
 	free(w->tasks);
 	free(w->live);
-	free(w->due);
 	free(w->done);
 	free(w);
 }
@@ -359,7 +316,7 @@ static int begin(struct world_run *w)
 
 	eh_world_set_loss(w->world, 0);
 	for (uint32_t i = 0; i < w->nodes && !err; i++)
-		err = start_node(w, i);
+		err = eh_world_start(w->world, i);
 	w->began = 1;
 	if (!err)
 		err = eh_world_run(w->world, 32 * w->heartbeat);
@@ -404,12 +361,10 @@ struct world_run *world_run_new(const struct run_options *options, uint64_t seed
 	how.refuse = how.delay;
 	how.ask_limit = w->ask_limit = w->heartbeat + 20 * how.delay;
 	w->world = eh_world_new(&how, on_event, w);
-	w->rank = calloc(w->nodes, sizeof(*w->rank));
-	w->parent = calloc(w->nodes, sizeof(*w->parent));
 	w->orphan = calloc(w->nodes, sizeof(*w->orphan));
 	w->side = calloc(w->nodes, 1);
 	w->done = calloc(options->nfailures + 1, sizeof(*w->done));
-	if (!w->world || !w->rank || !w->parent || !w->orphan || !w->side || !w->done || begin(w)) {
+	if (!w->world || !w->orphan || !w->side || !w->done || begin(w)) {
 		world_run_free(w);
 		return NULL;
 	}

@@ -17,7 +17,7 @@ struct world_run *world_run_new(const struct run_options *options, uint64_t seed
 				const struct run_watch *watch, struct run_result *result);
 void world_run_free(struct world_run *run);
 
-/* All return 0 or -ENOMEM. */
+/* These return 0 or -ENOMEM. */
 
 /** Lets `inter_arrivals` mean inter-arrival times pass. */
 int world_run_pass(struct world_run *run, double inter_arrivals);
@@ -25,9 +25,9 @@ int world_run_pass(struct world_run *run, double inter_arrivals);
  *  all, and a random one arrives at another node. */
 int world_run_arrive(struct world_run *run, uint32_t task, uint32_t node, uint64_t size);
 /** Ends a task, now or as soon as it runs. Nothing happens if it was lost. */
-int world_run_finish(struct world_run *run, uint32_t task);
+void world_run_finish(struct world_run *run, uint32_t task);
 /** Ends one of the running tasks, chosen by a number from 0 to below 1. */
-int world_run_release(struct world_run *run, double which);
+void world_run_release(struct world_run *run, double which);
 /** Waits for the last answers and failures, and fills in the result. */
 int world_run_end(struct world_run *run);
 
