@@ -77,6 +77,9 @@ $(O)/selftests/unit/test_kept: $(O)/helpers/common/stream.o | $(addprefix $(O)/b
 # These start home's end of a job.
 $(patsubst %.c,$(O)/%,$(shell grep -lE '"stub_(home|files)\.h"' $(UNIT_SRC))): | $(O)/bin/ehstub
 
+# It counts the signatures that are checked.
+$(O)/selftests/unit/test_parts: WRAP = -Wl,--wrap=sign_check
+
 # Allocations go through the wrappers of a test that has them.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"oom.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 

@@ -415,11 +415,6 @@ struct gang *gang_new(struct agent *agent, uid_t uid, double threshold, const st
 	return g;
 }
 
-uint64_t gang_id(const struct gang *g)
-{
-	return g->job.options.tid;
-}
-
 const char *gang_occupy(struct gang *g, const uint32_t *nodes, size_t count)
 {
 	size_t *chosen, i, k;

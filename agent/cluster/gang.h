@@ -37,7 +37,6 @@ void gang_end_all(struct agent *agent);
 /** Asks for hosts that are less used than the threshold (above 1: any). NULL: `why`. */
 struct gang *gang_new(struct agent *agent, uid_t uid, double threshold, const struct gang_ops *ops,
 		      void *ctx, const char **why);
-uint64_t gang_id(const struct gang *g);
 /** Takes these of the nodes that offered themselves. NULL, or what is wrong: nothing has changed. */
 const char *gang_occupy(struct gang *g, const uint32_t *nodes, size_t count);
 void gang_release(struct gang *g);

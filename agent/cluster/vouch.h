@@ -38,8 +38,6 @@ void vouch_first(const struct agent *agent, struct roster *first, const char *wh
 int64_t vouch_begins(const struct roster *roster, const char *host);
 /** Drops the entries that revoked certificates prove: the newest list may be new. */
 void vouch_again(struct agent *agent, struct roster *roster);
-/** Entries that were checked since the start. */
-uint64_t vouch_count(void);
 /** The roster as others get it: signed entries, as many as fit into a body. NULL: no memory. */
 json_t *vouch_json(const struct roster *roster);
 

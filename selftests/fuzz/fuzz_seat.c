@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "input.h"
-#include "plan/gang/protocol.h"
+#include "selftests/unit/gang_look.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

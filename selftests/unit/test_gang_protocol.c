@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "plan/gang/protocol.h"
+#include "gang_look.h"
 #include "random.h"
 
 #define OFFER 300u

@@ -132,8 +132,6 @@ int gang_job_choose(struct gang_job *job, const size_t *chosen, size_t count, ui
 		    gang_send_fn send, void *ctx);
 /** Releases all hosts: the job has ended or is cancelled. */
 void gang_job_release(struct gang_job *job, gang_send_fn send, void *ctx);
-/** Whether the job has this host now. */
-bool gang_job_has(const struct gang_job *job, uint32_t host, uint64_t now);
 void gang_job_end(struct gang_job *job);
 
 #endif

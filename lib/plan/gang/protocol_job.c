@@ -210,11 +210,3 @@ int gang_job_choose(struct gang_job *job, const size_t *chosen, size_t count, ui
 	renew(job, now, send, ctx);
 	return 0;
 }
-
-bool gang_job_has(const struct gang_job *job, uint32_t host, uint64_t now)
-{
-	for (size_t i = 0; i < job->nseats && job->state == GANG_RUNNING; i++)
-		if (job->seats[i].host == host)
-			return now < job->until[i];
-	return false;
-}
