@@ -4,44 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "idle_inside.h"
 #include "idle_may.h"
-#include "pool.h"
 #include "rule.h"
 
 #define NO_NODE UINT32_MAX
 #define IDLE_SLOW 1250
 #define HELD_PART 8 /* processors for one that waits: docs/hierarchy.md */
-
-struct held {
-	struct eh_idle_ask ask;
-	uint64_t until;
-};
-
-/* What a controller has for one of its groups. */
-struct lead {
-	struct eh_pool *pool;
-	struct eh_best told; /* what the level above supposes that there is */
-};
-
-struct eh_idle {
-	struct eh_idle_options options;
-	struct eh_purse purse;
-	uint64_t random;
-	unsigned int rank;
-	uint32_t parent;
-	struct lead *leads; /* 1..rank; NULL: it has led none yet */
-	uint64_t version; /* of what is told upward */
-	uint64_t reign; /* as the controller of level 1 */
-	uint64_t leader_reign; /* of the controller of level 1 over this node; 0: not known yet */
-	uint64_t told_offer, beat_at;
-	struct held *held; /* of the top; the first is answered first */
-	unsigned int nheld, may_hold;
-
-	/* of the step under way */
-	uint64_t now;
-	eh_idle_emit_fn emit;
-	void *ctx;
-};
 
 static void on_message(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg);
 
@@ -142,7 +111,7 @@ static bool hold(struct eh_idle *i, const struct eh_idle_ask *ask)
 		return false;
 	for (at = i->nheld++; at && i->held[at - 1].until > until; at--)
 		i->held[at] = i->held[at - 1];
-	i->held[at] = (struct held){ *ask, until };
+	i->held[at] = (struct idle_held){ *ask, until };
 	i->held[at].ask.hold_ms = 0; /* it waits once */
 	return true;
 }
@@ -345,8 +314,8 @@ static int begin_leading(struct eh_idle *i)
 		i->leads = calloc(top(i) + 1, sizeof(*i->leads));
 	if (!i->leads)
 		return -ENOMEM;
-	i->leads[level] = (struct lead){ .pool = eh_pool_new(i->options.topology.n),
-					 .told = { EH_TIERS, 0 } };
+	i->leads[level] = (struct idle_lead){ .pool = eh_pool_new(i->options.topology.n),
+					      .told = { EH_TIERS, 0 } };
 	if (!i->leads[level].pool)
 		return -ENOMEM;
 	if (level == top(i)) {
@@ -511,26 +480,11 @@ bool eh_idle_is_slower(unsigned int slow, unsigned int tier, unsigned int tasks,
 	return slow >= IDLE_SLOW && (uint64_t)slow * (tier + 1) * processors > 800 * here;
 }
 
-unsigned int eh_idle_own(const struct eh_idle *i, unsigned int tier)
-{
-	return eh_offer_count(&i->purse.offer, 0, tier);
-}
-
-unsigned int eh_idle_credits(const struct eh_idle *i, unsigned int tier)
-{
-	return i->rank ? eh_pool_count(i->leads[1].pool, tier) : 0;
-}
-
 void eh_idle_hold(struct eh_idle *i, uint64_t processors)
 {
 	const uint64_t most = processors / HELD_PART;
 
 	i->may_hold = most >= EH_IDLE_HELD_MAX ? EH_IDLE_HELD_MAX : most ? most : processors > 0;
-}
-
-unsigned int eh_idle_held(const struct eh_idle *i)
-{
-	return i->nheld;
 }
 
 uint64_t eh_idle_held_until(const struct eh_idle *i)

@@ -103,16 +103,10 @@ bool eh_idle_accept(struct eh_idle *idle, const struct eh_credit *credit, uint64
 bool eh_idle_is_slower(unsigned int slow, unsigned int tier, unsigned int tasks,
 		       unsigned int processors);
 
-/** This node's own credits of a tier. */
-unsigned int eh_idle_own(const struct eh_idle *idle, unsigned int tier);
-/** Credits of a tier that the controller of level 1 on this node could let be taken now. */
-unsigned int eh_idle_credits(const struct eh_idle *idle, unsigned int tier);
 /** How many processors there are below the top: one ask may wait there for each eight, at least one; none for 0. At first
  *  there are none; those that wait stay. */
 void eh_idle_hold(struct eh_idle *idle, uint64_t processors);
-/** Asks that wait here. */
-unsigned int eh_idle_held(const struct eh_idle *idle);
-/** When the first of them is answered at the latest, by a tick; UINT64_MAX: none waits. */
+/** When the first ask that waits here is answered at the latest, by a tick; UINT64_MAX: none waits. */
 uint64_t eh_idle_held_until(const struct eh_idle *idle);
 /** Of memory. */
 size_t eh_idle_bytes(const struct eh_idle *idle);

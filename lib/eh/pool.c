@@ -3,22 +3,8 @@
 
 #include <stdlib.h>
 
+#include "pool_inside.h"
 #include "rule.h"
-
-struct pool_child {
-	bool present;
-	uint32_t node;
-	uint64_t heard;
-	struct eh_offer offer; /* of a node; version: of a group too */
-	uint64_t next; /* those below are taken */
-};
-
-struct eh_pool {
-	unsigned int size;
-	uint64_t count[EH_TIERS + 1]; /* credits of children, each of its lowest tier */
-	struct pool_child *children; /* behind `best` */
-	struct eh_best best[]; /* of a child; apart from them, as each look goes over all */
-};
 
 /* Where the children begin. */
 static size_t pool_head(unsigned int n)
@@ -213,17 +199,4 @@ bool eh_pool_pick(struct eh_pool *pool, unsigned int most, uint64_t *random, uin
 uint64_t eh_pool_next(const struct eh_pool *pool, unsigned int child)
 {
 	return pool->children[child].next;
-}
-
-unsigned int eh_pool_count(const struct eh_pool *pool, unsigned int tier)
-{
-	unsigned int count = 0;
-
-	for (unsigned int i = 0; i < pool->size; i++) {
-		const struct pool_child *c = &pool->children[i];
-
-		if (c->present && c->offer.processors)
-			count += eh_offer_count(&c->offer, c->next, tier);
-	}
-	return count;
 }

@@ -54,7 +54,5 @@ bool eh_pool_take(struct eh_pool *pool, unsigned int most, unsigned int home, ui
 bool eh_pool_pick(struct eh_pool *pool, unsigned int most, uint64_t *random, uint32_t *node);
 /** The first number that this node may still use: those below are taken. */
 uint64_t eh_pool_next(const struct eh_pool *pool, unsigned int child);
-/** Credits of nodes that can be taken. */
-unsigned int eh_pool_count(const struct eh_pool *pool, unsigned int tier);
 
 #endif

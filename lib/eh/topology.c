@@ -112,11 +112,6 @@ struct eh_code eh_code_child(const struct eh_topology *t, struct eh_code code, u
 	return (struct eh_code){ .level = code.level - 1, .index = code.index << t->n | digit };
 }
 
-unsigned int eh_code_digit(const struct eh_topology *t, struct eh_code code)
-{
-	return code.index & ((1u << t->n) - 1);
-}
-
 struct eh_code eh_code_neighbour(struct eh_code code, unsigned int bit)
 {
 	code.index ^= 1u << bit;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cluster/idle_message.h"
-#include "eh/idle.h"
+#include "eh/idle_inside.h"
 #include "eh/idle_may.h"
 #include "eh/member.h"
 #include "input.h"
@@ -218,9 +218,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	eh_idle_hold(idle, 8 * held);
 	while (in.left) {
 		step(idle, &in, &p);
-		must(eh_idle_held(idle) <= held);
+		must(idle->nheld <= held);
 		for (unsigned int t = 0; t < EH_TIERS; t++)
-			must(eh_idle_own(idle, t) <= EH_CREDITS);
+			must(eh_offer_count(&idle->purse.offer, 0, t) <= EH_CREDITS);
 	}
 	eh_idle_free(idle);
 	return 0;

@@ -14,9 +14,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "eh/idle.h"
-#include "eh/pool.h"
 #include "eh/rule.h"
+#include "idle_look.h"
 #include "random.h"
 
 #define NODES_MAX 64
@@ -264,7 +263,7 @@ static inline void check_known(uint32_t from, uint32_t to)
 		for (uint32_t i = from; i < to; i++) {
 			if (!nodes[i].idle)
 				continue;
-			known += eh_idle_credits(nodes[i].idle, tier);
+			known += idle_credits(nodes[i].idle, tier);
 			real += real_credits(&nodes[i], tier);
 		}
 		assert_int_equal(known, real);

@@ -68,7 +68,7 @@ static void test_held(void **state)
 		run(now + 100);
 		for (unsigned int k = 0; k < 8; k++)
 			assert_int_equal(answers[ids[k]], 0);
-		assert_int_equal(eh_idle_held(nodes[0].idle), 8);
+		assert_int_equal(nodes[0].idle->nheld, 8);
 		/* no more may wait: this one goes one task ahead */
 		late = want(size - 1, 60000);
 		run(now + 50);
@@ -79,7 +79,7 @@ static void test_held(void **state)
 		for (uint32_t i = size - 4; i < size; i++)
 			set_tasks(i, 0);
 		run(now + 50);
-		assert_int_equal(eh_idle_held(nodes[0].idle), 4);
+		assert_int_equal(nodes[0].idle->nheld, 4);
 		for (unsigned int k = 0; k < 8; k++) {
 			assert_int_equal(answers[ids[k]], answers[ids[k]] != 0);
 			if (answers[ids[k]]) {
@@ -93,7 +93,7 @@ static void test_held(void **state)
 		run(now + 61000);
 		for (unsigned int k = 0; k < 8; k++)
 			assert_int_equal(answers[ids[k]], 1);
-		assert_int_equal(eh_idle_held(nodes[0].idle), 0);
+		assert_int_equal(nodes[0].idle->nheld, 0);
 		world_end();
 	}
 }
@@ -112,7 +112,7 @@ static void test_held_order(void **state)
 	middle = want(2, 30000);
 	shortest = want(3, 20000);
 	run(now + 50);
-	assert_int_equal(eh_idle_held(nodes[0].idle), 3);
+	assert_int_equal(nodes[0].idle->nheld, 3);
 	set_tasks(size - 1, 0);
 	run(now + 50);
 	assert_true(answers[shortest] == 1 && found[shortest] && answer_of[shortest].tier == 0);
@@ -125,7 +125,7 @@ static void test_held_order(void **state)
 	late = want(2, 20000);
 	run(now + 50);
 	assert_true(answers[late] == 1 && answer_of[late].tier == 1);
-	assert_int_equal(eh_idle_held(nodes[0].idle), 1);
+	assert_int_equal(nodes[0].idle->nheld, 1);
 	world_end();
 }
 
@@ -384,7 +384,7 @@ static void test_clock_set_back(void **state)
 		set_roles();
 		run(now + 2 * HEARTBEAT);
 		check_all_known();
-		assert_int_equal(eh_idle_credits(nodes[0].idle, 0), size);
+		assert_int_equal(idle_credits(nodes[0].idle, 0), size);
 		world_end();
 	}
 }

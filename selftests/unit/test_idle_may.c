@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "eh/idle.h"
 #include "eh/idle_may.h"
+#include "idle_look.h"
 
 static const struct eh_topology shape = { 2, 2 };
 
@@ -136,13 +136,13 @@ static void test_own_only(void **state)
 	assert_int_equal(eh_idle_step(idle, &event, 1, on_update, &reign), 0);
 	event = (struct eh_idle_event){ .type = EH_IDLE_MESSAGE, .message = { 9, &m } };
 	assert_int_equal(eh_idle_step(idle, &event, 2, on_update, &reign), -EPERM);
-	assert_int_equal(eh_idle_credits(idle, 0), 0);
+	assert_int_equal(idle_credits(idle, 0), 0);
 	event.message.from = 3;
 	assert_int_equal(eh_idle_step(idle, &event, 2, on_update, &reign), 0);
 	assert_true(reign);
 	m.offer.reign = reign;
 	assert_int_equal(eh_idle_step(idle, &event, 2, on_update, &reign), 0);
-	assert_int_equal(eh_idle_credits(idle, 0), EH_CREDITS);
+	assert_int_equal(idle_credits(idle, 0), EH_CREDITS);
 	for (unsigned int k = 1; k <= EH_CREDITS; k++) {
 		struct eh_idle_message want = ask(1, 2, false, false);
 
