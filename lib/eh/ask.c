@@ -9,7 +9,7 @@
 #include "lead.h"
 
 /* To home, or one step of the way there. */
-static void answer(struct eh_member *m, struct eh_message *msg)
+static void ask_answer(struct eh_member *m, struct eh_message *msg)
 {
 	struct eh_message_ask *ask = &msg->answer.ask;
 
@@ -22,18 +22,18 @@ static void answer(struct eh_member *m, struct eh_message *msg)
 }
 
 /* Answers an ask; its message becomes the answer. */
-static void answer_to(struct eh_member *m, struct eh_message *msg, uint32_t to, enum eh_why why)
+static void ask_answer_to(struct eh_member *m, struct eh_message *msg, uint32_t to, enum eh_why why)
 {
 	const struct eh_message_ask ask = msg->ask;
 
 	msg->type = EH_MSG_ANSWER;
 	msg->answer = (struct eh_message_answer){ .ask = ask, .to = to, .why = why };
-	answer(m, msg);
+	ask_answer(m, msg);
 }
 
-static void answer_none(struct eh_member *m, struct eh_message *msg, enum eh_why why)
+static void ask_answer_none(struct eh_member *m, struct eh_message *msg, enum eh_why why)
 {
-	answer_to(m, msg, EH_NO_NODE, why);
+	ask_answer_to(m, msg, EH_NO_NODE, why);
 }
 
 /* Handles an arrival in the group of this level. Returns whether that has decided it. */
@@ -69,7 +69,7 @@ static bool ask_group(struct eh_member *m, unsigned int level, uint32_t from,
 	}
 	if (eh_lead_step(m, level, &event, &up)) {
 		/* it has not reported yet, or there is no memory */
-		answer_none(m, msg, EH_WHY_NO_CONTROLLER);
+		ask_answer_none(m, msg, EH_WHY_NO_CONTROLLER);
 		return true;
 	}
 	ask->probes += up.probes;
@@ -79,9 +79,9 @@ static bool ask_group(struct eh_member *m, unsigned int level, uint32_t from,
 		return false;
 	eh_lead_own(m, level, NULL, 0);
 	if (up.type == EH_UP_PLACE)
-		answer_to(m, msg, level == 1 ? first | up.child : up.node, EH_WHY_SENDER);
+		ask_answer_to(m, msg, level == 1 ? first | up.child : up.node, EH_WHY_SENDER);
 	else
-		answer_none(m, msg, up.calm ? EH_WHY_NOT_SENDER : EH_WHY_NO_RECEIVER);
+		ask_answer_none(m, msg, up.calm ? EH_WHY_NOT_SENDER : EH_WHY_NO_RECEIVER);
 	return true;
 }
 
@@ -92,9 +92,9 @@ static void ask_here(struct eh_member *m, unsigned int level, uint32_t from, str
 		if (ask_group(m, level, from, msg))
 			return;
 	if (m->rank == role_top(m)) {
-		answer_none(m, msg, EH_WHY_NO_RECEIVER);
+		ask_answer_none(m, msg, EH_WHY_NO_RECEIVER);
 	} else if (!m->attached || msg->ask.nroute == EH_ROUTE_MAX) {
-		answer_none(m, msg, EH_WHY_NO_CONTROLLER);
+		ask_answer_none(m, msg, EH_WHY_NO_CONTROLLER);
 	} else {
 		msg->level = level;
 		if (msg->ask.home != m->options.self)
@@ -133,7 +133,7 @@ void eh_ask_on_ask(struct eh_member *m, uint32_t from, const struct eh_message *
 	if (!ask->nroute || ask->route[ask->nroute - 1] != from)
 		return;
 	if (m->rank < msg->level || !role_together(m, from, msg->level))
-		answer_none(m, &copy, EH_WHY_NO_CONTROLLER);
+		ask_answer_none(m, &copy, EH_WHY_NO_CONTROLLER);
 	else
 		ask_here(m, msg->level, from, &copy);
 }
@@ -142,7 +142,7 @@ void eh_ask_on_answer(struct eh_member *m, const struct eh_message *msg)
 {
 	struct eh_message copy = *msg;
 
-	answer(m, &copy);
+	ask_answer(m, &copy);
 }
 
 void eh_ask_failed(struct eh_member *m, uint64_t id, uint32_t to, const struct eh_probe *who)

@@ -7,7 +7,7 @@
 #include "grant.h"
 #include "threshold.h"
 
-static bool was_tried(const struct eh_event_arrive *arrival, uint32_t node)
+static bool decide_was_tried(const struct eh_event_arrive *arrival, uint32_t node)
 {
 	for (size_t i = 0; i < arrival->ntried_nodes; i++)
 		if (arrival->tried_nodes[i] == node)
@@ -16,8 +16,8 @@ static bool was_tried(const struct eh_event_arrive *arrival, uint32_t node)
 }
 
 /* The best candidate of a child that is a group; EH_NO_CHILD: none that may take it. */
-static unsigned int choose_candidate(struct eh_group *group, const struct group_member *m,
-				     const struct eh_event_arrive *arrival)
+static unsigned int decide_choose_candidate(struct eh_group *group, const struct group_member *m,
+					    const struct eh_event_arrive *arrival)
 {
 	struct eh_choice choice;
 
@@ -26,15 +26,15 @@ static unsigned int choose_candidate(struct eh_group *group, const struct group_
 		const struct eh_candidate *c = &m->best[i];
 		enum eh_state state = candidate_state(c);
 
-		if (state != EH_SENDER && !was_tried(arrival, c->node))
+		if (state != EH_SENDER && !decide_was_tried(arrival, c->node))
 			eh_choice_offer(&choice, i, state, c->load + arrival->size, c->threshold,
 					group->options.least, &group->random);
 	}
 	return choice.child;
 }
 
-static bool may_take(const struct eh_group *group, unsigned int child,
-		     const struct eh_event_arrive *arrival)
+static bool decide_may_take(const struct eh_group *group, unsigned int child,
+			    const struct eh_event_arrive *arrival)
 {
 	const struct group_member *m = &group->members[child];
 
@@ -47,8 +47,8 @@ static bool may_take(const struct eh_group *group, unsigned int child,
 }
 
 /* The best child, at random among equals; EH_NO_CHILD: none. `but` is not to be chosen. */
-static unsigned int choose(struct eh_group *group, const struct eh_event_arrive *arrival,
-			   unsigned int but)
+static unsigned int decide_choose(struct eh_group *group, const struct eh_event_arrive *arrival,
+				  unsigned int but)
 {
 	struct eh_choice choice;
 
@@ -56,8 +56,8 @@ static unsigned int choose(struct eh_group *group, const struct eh_event_arrive 
 	for (unsigned int i = 0; i < group->size; i++) {
 		const struct group_member *m = &group->members[i];
 
-		if (i == but || !may_take(group, i, arrival) ||
-		    (m->best && choose_candidate(group, m, arrival) == EH_NO_CHILD))
+		if (i == but || !decide_may_take(group, i, arrival) ||
+		    (m->best && decide_choose_candidate(group, m, arrival) == EH_NO_CHILD))
 			continue;
 		eh_choice_offer(&choice, i, member_state(m), member_load(m) + arrival->size,
 				m->threshold, group->options.least, &group->random);
@@ -66,8 +66,8 @@ static unsigned int choose(struct eh_group *group, const struct eh_event_arrive 
 }
 
 /* Whether home is a sender by what is known of it here and, if that has just changed, by the rule. */
-static bool home_is_sender(const struct eh_group *group, unsigned int child,
-			   const struct eh_event_arrive *arrival, const struct eh_rule *rule)
+static bool decide_home_is_sender(const struct eh_group *group, unsigned int child,
+				  const struct eh_event_arrive *arrival, const struct eh_rule *rule)
 {
 	const struct eh_home *home = arrival->home;
 	uint64_t threshold;
@@ -83,8 +83,8 @@ static bool home_is_sender(const struct eh_group *group, unsigned int child,
 	return eh_state(home->load, threshold, home->length) == EH_SENDER;
 }
 
-static void place(struct eh_group *group, const struct eh_event_arrive *arrival, unsigned int child,
-		  struct grant *grant, struct eh_update *up)
+static void decide_place(struct eh_group *group, const struct eh_event_arrive *arrival,
+			 unsigned int child, struct grant *grant, struct eh_update *up)
 {
 	struct group_member *m = &group->members[child];
 
@@ -94,7 +94,7 @@ static void place(struct eh_group *group, const struct eh_event_arrive *arrival,
 	up->threshold = m->threshold;
 	up->length = m->length;
 	if (m->best) {
-		struct eh_candidate *c = &m->best[choose_candidate(group, m, arrival)];
+		struct eh_candidate *c = &m->best[decide_choose_candidate(group, m, arrival)];
 
 		up->node = grant->node = c->node;
 		c->load += arrival->size;
@@ -127,7 +127,7 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 	if (!grant)
 		return -ENOMEM;
 
-	if (!arrival->leaves && !home_is_sender(group, event->child, arrival, &rule)) {
+	if (!arrival->leaves && !decide_home_is_sender(group, event->child, arrival, &rule)) {
 		/* A home that is not a sender now is the best place. */
 		up.calm = true;
 		goto out;
@@ -140,21 +140,23 @@ int eh_decide(struct eh_group *group, const struct eh_event *event, uint64_t now
 					 sums.capacity };
 		eh_threshold_modify(group, emit, ctx);
 		up.probes++;
-		up.calm = !arrival->leaves && !home_is_sender(group, event->child, arrival, &rule);
+		up.calm = !arrival->leaves &&
+			  !decide_home_is_sender(group, event->child, arrival, &rule);
 		if (up.calm)
 			goto out;
 		/* The nearest group comes first, as if the arrival were handled again from below. */
-		if (group->best && may_take(group, event->child, arrival) &&
-		    choose_candidate(group, &group->members[event->child], arrival) != EH_NO_CHILD)
+		if (group->best && decide_may_take(group, event->child, arrival) &&
+		    decide_choose_candidate(group, &group->members[event->child], arrival) !=
+			    EH_NO_CHILD)
 			child = event->child;
 	}
 	if (child == EH_NO_CHILD && (sums.state != EH_SENDER || !group->options.below))
-		child = choose(group, arrival, event->child);
+		child = decide_choose(group, arrival, event->child);
 	if (child == EH_NO_CHILD && group->options.below)
 		up.type = EH_UP_ASK;
 out:
 	if (child != EH_NO_CHILD)
-		place(group, arrival, child, grant, &up);
+		decide_place(group, arrival, child, grant, &up);
 	else if (up.calm && !group->best && member_load(home) + arrival->size <= EH_VALUE_MAX)
 		/* It will run there: not all of several that ask at once may find home calm. */
 		eh_grant_to(group, grant, event->child);

@@ -65,7 +65,7 @@ int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_c
 }
 
 /* A member's load, but not below T-A while it dwells: a group of such members is not a receiver. */
-static uint64_t settled_load(const struct group_member *m)
+static uint64_t group_settled_load(const struct group_member *m)
 {
 	uint64_t low = m->threshold > m->length ? m->threshold - m->length : 0;
 
@@ -86,7 +86,7 @@ void eh_group_sums(const struct eh_group *group, struct eh_sums *out)
 		out->members++;
 		out->nodes += m->nodes;
 		out->load += member_load(m);
-		settled += settled_load(m);
+		settled += group_settled_load(m);
 		out->threshold += m->threshold;
 		out->length += m->length;
 		out->floor += m->floor;
@@ -97,7 +97,7 @@ void eh_group_sums(const struct eh_group *group, struct eh_sums *out)
 	out->state = eh_state_dwell(out->load, out->threshold, out->length, out->dwell);
 }
 
-static int join(struct eh_group *group, unsigned int child, const struct eh_event_join *new)
+static int group_join(struct eh_group *group, unsigned int child, const struct eh_event_join *new)
 {
 	struct group_member *m = &group->members[child];
 
@@ -117,7 +117,8 @@ static int join(struct eh_group *group, unsigned int child, const struct eh_even
 	return 0;
 }
 
-static int report(struct eh_group *group, unsigned int child, const struct eh_event_report *new)
+static int group_report(struct eh_group *group, unsigned int child,
+			const struct eh_event_report *new)
 {
 	struct group_member *m = &group->members[child];
 
@@ -140,7 +141,8 @@ static int report(struct eh_group *group, unsigned int child, const struct eh_ev
 	return 0;
 }
 
-static int follow(struct eh_group *group, const struct eh_rule *rule, eh_emit_fn emit, void *ctx)
+static int group_follow(struct eh_group *group, const struct eh_rule *rule, eh_emit_fn emit,
+			void *ctx)
 {
 	if (!rule->capacity || rule->load > EH_VALUE_MAX || rule->epoch > EH_EPOCH_MAX)
 		return -EINVAL;
@@ -149,7 +151,7 @@ static int follow(struct eh_group *group, const struct eh_rule *rule, eh_emit_fn
 }
 
 /* Whether b is to be named before a. */
-static bool is_better(const struct eh_candidate *b, const struct eh_candidate *a)
+static bool group_is_better(const struct eh_candidate *b, const struct eh_candidate *a)
 {
 	enum eh_state of_a = candidate_state(a), of_b = candidate_state(b);
 
@@ -159,7 +161,8 @@ static bool is_better(const struct eh_candidate *b, const struct eh_candidate *a
 }
 
 /* Into a list that is sorted and keeps the best. Returns its length. */
-static size_t insert(struct eh_candidate list[EH_BEST_MAX], size_t n, const struct eh_candidate *c)
+static size_t group_insert(struct eh_candidate list[EH_BEST_MAX], size_t n,
+			   const struct eh_candidate *c)
 {
 	size_t i;
 
@@ -167,9 +170,9 @@ static size_t insert(struct eh_candidate list[EH_BEST_MAX], size_t n, const stru
 		return n;
 	if (n < EH_BEST_MAX)
 		n++;
-	else if (!is_better(c, &list[n - 1]))
+	else if (!group_is_better(c, &list[n - 1]))
 		return n;
-	for (i = n - 1; i && is_better(c, &list[i - 1]); i--)
+	for (i = n - 1; i && group_is_better(c, &list[i - 1]); i--)
 		list[i] = list[i - 1];
 	list[i] = *c;
 	return n;
@@ -186,26 +189,27 @@ size_t eh_group_best(const struct eh_group *group, uint32_t first,
 		if (!m->present || m->draining)
 			continue;
 		for (unsigned int j = 0; j < m->nbest; j++)
-			n = insert(out, n, &m->best[j]);
+			n = group_insert(out, n, &m->best[j]);
 		if (!group->best)
-			n = insert(out, n,
-				   &(struct eh_candidate){ first + i, member_load(m), m->threshold,
-							   m->length, m->dwell });
+			n = group_insert(out, n,
+					 &(struct eh_candidate){ first + i, member_load(m),
+								 m->threshold, m->length,
+								 m->dwell });
 	}
 	return n;
 }
 
-static int handle(struct eh_group *group, const struct eh_event *event, uint64_t now,
-		  eh_emit_fn emit, void *ctx)
+static int group_handle(struct eh_group *group, const struct eh_event *event, uint64_t now,
+			eh_emit_fn emit, void *ctx)
 {
 	if (event->type == EH_EV_TICK)
 		return 0;
 	if (event->type == EH_EV_RULE)
-		return follow(group, &event->rule, emit, ctx);
+		return group_follow(group, &event->rule, emit, ctx);
 	if (event->child >= group->size)
 		return -EINVAL;
 	if (event->type == EH_EV_JOIN)
-		return join(group, event->child, &event->join);
+		return group_join(group, event->child, &event->join);
 	if (!group->members[event->child].present)
 		return -EINVAL;
 	switch (event->type) {
@@ -218,7 +222,7 @@ static int handle(struct eh_group *group, const struct eh_event *event, uint64_t
 		group->members[event->child].draining = event->drain.draining;
 		return 0;
 	case EH_EV_REPORT:
-		return report(group, event->child, &event->report);
+		return group_report(group, event->child, &event->report);
 	case EH_EV_FAILED:
 		eh_grant_settle(group, event->failed.id, event->child);
 		return 0;
@@ -232,7 +236,7 @@ static int handle(struct eh_group *group, const struct eh_event *event, uint64_t
 int eh_group_step(struct eh_group *group, const struct eh_event *event, uint64_t now,
 		  eh_emit_fn emit, void *ctx)
 {
-	int err = handle(group, event, now, emit, ctx);
+	int err = group_handle(group, event, now, emit, ctx);
 
 	if (err)
 		return err;

@@ -12,9 +12,9 @@
 #define IDLE_SLOW 1250
 #define HELD_PART 8 /* processors for one that waits: docs/hierarchy.md */
 
-static void on_message(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg);
+static void idle_on_message(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg);
 
-static unsigned int top(const struct eh_idle *i)
+static unsigned int idle_top(const struct eh_idle *i)
 {
 	return i->options.topology.l;
 }
@@ -27,23 +27,23 @@ static unsigned int digit(const struct eh_idle *i, uint32_t node, unsigned int l
 }
 
 /* Whether a node is in this node's group of a level. */
-static bool together(const struct eh_idle *i, uint32_t node, unsigned int level)
+static bool idle_together(const struct eh_idle *i, uint32_t node, unsigned int level)
 {
 	unsigned int shift = i->options.topology.n * level;
 
 	return node >> shift == i->options.self >> shift;
 }
 
-static void send(struct eh_idle *i, uint32_t to, const struct eh_idle_message *msg)
+static void idle_send(struct eh_idle *i, uint32_t to, const struct eh_idle_message *msg)
 {
 	if (to == i->options.self)
-		on_message(i, to, msg);
+		idle_on_message(i, to, msg);
 	else
 		i->emit(i->ctx, &(struct eh_idle_update){ EH_IDLE_SEND, to, msg });
 }
 
 /* Who leads the group of a level that this node is in; NO_NODE: nobody that is known. */
-static uint32_t leader(const struct eh_idle *i, unsigned int level)
+static uint32_t idle_leader(const struct eh_idle *i, unsigned int level)
 {
 	if (level <= i->rank)
 		return i->options.self;
@@ -52,57 +52,58 @@ static uint32_t leader(const struct eh_idle *i, unsigned int level)
 
 /* ---- what is told upward ---- */
 
-static void tell_offer(struct eh_idle *i, bool beat)
+static void idle_tell_offer(struct eh_idle *i, bool idle_beat)
 {
-	uint32_t to = leader(i, 1);
+	uint32_t to = idle_leader(i, 1);
 
 	i->told_offer = i->purse.offer.version;
 	if (to != NO_NODE)
-		send(i, to,
-		     &(struct eh_idle_message){
-			     .type = EH_IDLE_OFFER,
-			     .level = 1,
-			     .offer = { i->purse.offer, i->leader_reign, beat } });
+		idle_send(i, to,
+			  &(struct eh_idle_message){
+				  .type = EH_IDLE_OFFER,
+				  .level = 1,
+				  .offer = { i->purse.offer, i->leader_reign, idle_beat } });
 }
 
-static void tell_some(struct eh_idle *i, unsigned int level)
+static void idle_tell_some(struct eh_idle *i, unsigned int level)
 {
-	uint32_t to = leader(i, level + 1);
+	uint32_t to = idle_leader(i, level + 1);
 
-	if (level == top(i) || to == NO_NODE)
+	if (level == idle_top(i) || to == NO_NODE)
 		return;
 	i->leads[level].told = eh_pool_best(i->leads[level].pool);
-	send(i, to,
-	     &(struct eh_idle_message){ .type = EH_IDLE_SOME,
-					.level = level + 1,
-					.some = { ++i->version, i->leads[level].told } });
+	idle_send(i, to,
+		  &(struct eh_idle_message){ .type = EH_IDLE_SOME,
+					     .level = level + 1,
+					     .some = { ++i->version, i->leads[level].told } });
 }
 
 /* After anything has happened: what is news. */
-static void tell_news(struct eh_idle *i)
+static void idle_tell_news(struct eh_idle *i)
 {
 	/* twice, where the controller is here and has just begun to lead */
 	while (i->told_offer != i->purse.offer.version)
-		tell_offer(i, false);
+		idle_tell_offer(i, false);
 	/* That there are more of the lowest tier than is supposed can wait until these are taken. */
-	for (unsigned int level = 1; level <= i->rank && level < top(i); level++)
+	for (unsigned int level = 1; level <= i->rank && level < idle_top(i); level++)
 		if (i->leads[level].told.tier != eh_pool_best(i->leads[level].pool).tier)
-			tell_some(i, level);
+			idle_tell_some(i, level);
 }
 
 /* ---- asks ---- */
 
-static void answer(struct eh_idle *i, const struct eh_idle_ask *ask, const struct eh_credit *credit)
+static void idle_answer(struct eh_idle *i, const struct eh_idle_ask *ask,
+			const struct eh_credit *credit)
 {
 	struct eh_idle_message msg = { .type = EH_IDLE_ANSWER,
 				       .answer = { .id = ask->id, .found = credit } };
 
 	if (credit)
 		msg.answer.credit = *credit;
-	send(i, ask->home, &msg);
+	idle_send(i, ask->home, &msg);
 }
 
-static bool hold(struct eh_idle *i, const struct eh_idle_ask *ask)
+static bool idle_hold(struct eh_idle *i, const struct eh_idle_ask *ask)
 {
 	const uint64_t until = i->now + ask->hold_ms;
 	unsigned int at;
@@ -117,61 +118,64 @@ static bool hold(struct eh_idle *i, const struct eh_idle_ask *ask)
 }
 
 /* Passes an ask on. Returns whether there was somebody to pass it to. */
-static bool pass(struct eh_idle *i, struct eh_idle_ask ask, uint32_t to, unsigned int level)
+static bool idle_pass(struct eh_idle *i, struct eh_idle_ask ask, uint32_t to, unsigned int level)
 {
 	if (to == NO_NODE || ++ask.hops > EH_IDLE_HOPS_MAX)
 		return false;
-	send(i, to, &(struct eh_idle_message){ .type = EH_IDLE_ASK, .level = level, .ask = ask });
+	idle_send(i, to,
+		  &(struct eh_idle_message){ .type = EH_IDLE_ASK, .level = level, .ask = ask });
 	return true;
 }
 
 /* Which child of the group of level 1 the home is; 2^n: none. */
-static unsigned int home_child(const struct eh_idle *i, const struct eh_idle_ask *ask)
+static unsigned int idle_home_child(const struct eh_idle *i, const struct eh_idle_ask *ask)
 {
-	return together(i, ask->home, 1) ? digit(i, ask->home, 1) : 1u << i->options.topology.n;
+	return idle_together(i, ask->home, 1) ? digit(i, ask->home, 1)
+					      : 1u << i->options.topology.n;
 }
 
 /* The controller of this level looks for a credit. */
-static void look(struct eh_idle *i, unsigned int level, struct eh_idle_ask ask)
+static void idle_look(struct eh_idle *i, unsigned int level, struct eh_idle_ask ask)
 {
 	struct eh_pool *pool = i->leads[level].pool;
 	struct eh_credit credit;
 	bool was_down = ask.down;
 	uint32_t node;
 
-	if (level == 1 && eh_pool_take(pool, ask.tier, home_child(i, &ask), &i->random, &credit)) {
-		answer(i, &ask, &credit);
+	if (level == 1 &&
+	    eh_pool_take(pool, ask.tier, idle_home_child(i, &ask), &i->random, &credit)) {
+		idle_answer(i, &ask, &credit);
 		return;
 	}
 	if (level > 1 && eh_pool_pick(pool, ask.tier, &i->random, &node)) {
 		ask.down = true;
 		ask.missed = false;
-		if (!pass(i, ask, node, level - 1))
-			answer(i, &ask, NULL);
+		if (!idle_pass(i, ask, node, level - 1))
+			idle_answer(i, &ask, NULL);
 		return;
 	}
-	if (level < top(i)) {
+	if (level < idle_top(i)) {
 		ask.down = false;
 		ask.missed = was_down;
 		/* as the controller above will suppose when it gets it */
 		if (was_down)
 			eh_best_none(&i->leads[level].told, ask.tier);
-		if (!pass(i, ask, leader(i, level + 1), level + 1))
-			answer(i, &ask, NULL);
+		if (!idle_pass(i, ask, idle_leader(i, level + 1), level + 1))
+			idle_answer(i, &ask, NULL);
 		return;
 	}
-	if (ask.tier == 0 && hold(i, &ask))
+	if (ask.tier == 0 && idle_hold(i, &ask))
 		return;
 	ask.tier = eh_pool_best(pool).tier;
 	if (ask.tier == EH_TIERS) {
-		answer(i, &ask, NULL);
+		idle_answer(i, &ask, NULL);
 		return;
 	}
 	ask.down = false;
-	look(i, level, ask);
+	idle_look(i, level, ask);
 }
 
-static void held_drop(struct eh_idle *i, unsigned int at)
+static void idle_held_drop(struct eh_idle *i, unsigned int at)
 {
 	i->nheld--;
 	for (; at < i->nheld; at++)
@@ -179,58 +183,59 @@ static void held_drop(struct eh_idle *i, unsigned int at)
 }
 
 /* Those whose time ends first get what there is now. One that comes back, for it was gone, waits for what is left. */
-static void held_serve(struct eh_idle *i)
+static void idle_held_serve(struct eh_idle *i)
 {
 	unsigned int most = i->nheld;
 
-	while (most-- && i->nheld && !eh_pool_best(i->leads[top(i)].pool).tier) {
+	while (most-- && i->nheld && !eh_pool_best(i->leads[idle_top(i)].pool).tier) {
 		struct eh_idle_ask ask = i->held[0].ask;
 		uint64_t left = i->held[0].until > i->now ? i->held[0].until - i->now : 0;
 
 		/* it may come back, and waits for what is left of its time then */
 		ask.hold_ms = (uint32_t)left;
-		held_drop(i, 0);
-		look(i, top(i), ask);
+		idle_held_drop(i, 0);
+		idle_look(i, idle_top(i), ask);
 	}
 }
 
-static void held_expire(struct eh_idle *i)
+static void idle_held_expire(struct eh_idle *i)
 {
 	while (i->nheld && i->held[0].until <= i->now) {
 		struct eh_idle_ask ask = i->held[0].ask;
 
-		held_drop(i, 0);
-		look(i, top(i), ask);
+		idle_held_drop(i, 0);
+		idle_look(i, idle_top(i), ask);
 	}
 }
 
-static void on_ask(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
+static void idle_on_ask(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
 {
 	const struct eh_idle_ask *ask = &msg->ask;
 
 	if (ask->tier >= EH_TIERS)
 		return;
 	/* The sender's role may be of another time: its exec is not to wait for that. */
-	if (!msg->level || msg->level > i->rank || !together(i, from, msg->level + ask->down)) {
-		answer(i, ask, NULL);
+	if (!msg->level || msg->level > i->rank ||
+	    !idle_together(i, from, msg->level + ask->down)) {
+		idle_answer(i, ask, NULL);
 		return;
 	}
 	if (ask->down)
 		eh_best_take(&i->leads[msg->level].told);
 	if (ask->missed && msg->level > 1)
 		eh_pool_none(i->leads[msg->level].pool, digit(i, from, msg->level), ask->tier);
-	look(i, msg->level, *ask);
+	idle_look(i, msg->level, *ask);
 }
 
 /* ---- messages ---- */
 
-static void on_offer(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
+static void idle_on_offer(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
 {
 	struct eh_idle_message back = { .type = EH_IDLE_TAKEN,
 					.taken = { .life = msg->offer.credits.life } };
 	unsigned int child = digit(i, from, 1);
 
-	if (!i->rank || !together(i, from, 1))
+	if (!i->rank || !idle_together(i, from, 1))
 		return;
 	back.taken.reign = i->reign;
 	if (msg->offer.reign == i->reign) {
@@ -238,12 +243,12 @@ static void on_offer(struct eh_idle *i, uint32_t from, const struct eh_idle_mess
 		back.taken.next = eh_pool_next(i->leads[1].pool, child);
 	}
 	if (msg->offer.reign != i->reign || msg->offer.beat)
-		send(i, from, &back);
+		idle_send(i, from, &back);
 }
 
-static void on_taken(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
+static void idle_on_taken(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
 {
-	if (from != leader(i, 1) || msg->taken.life != i->purse.offer.life ||
+	if (from != idle_leader(i, 1) || msg->taken.life != i->purse.offer.life ||
 	    msg->taken.reign < i->leader_reign)
 		return;
 	if (msg->taken.reign > i->leader_reign) {
@@ -255,23 +260,23 @@ static void on_taken(struct eh_idle *i, uint32_t from, const struct eh_idle_mess
 	eh_purse_taken(&i->purse, msg->taken.next, i->now);
 }
 
-static void on_message(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
+static void idle_on_message(struct eh_idle *i, uint32_t from, const struct eh_idle_message *msg)
 {
 	switch (msg->type) {
 	case EH_IDLE_OFFER:
-		on_offer(i, from, msg);
+		idle_on_offer(i, from, msg);
 		break;
 	case EH_IDLE_TAKEN:
-		on_taken(i, from, msg);
+		idle_on_taken(i, from, msg);
 		break;
 	case EH_IDLE_SOME:
-		if (msg->level < 2 || msg->level > i->rank || !together(i, from, msg->level))
+		if (msg->level < 2 || msg->level > i->rank || !idle_together(i, from, msg->level))
 			break;
 		eh_pool_some(i->leads[msg->level].pool, digit(i, from, msg->level), from,
 			     &msg->some.best, msg->some.version, i->now);
 		break;
 	case EH_IDLE_ASK:
-		on_ask(i, from, msg);
+		idle_on_ask(i, from, msg);
 		break;
 	case EH_IDLE_ANSWER:
 		i->emit(i->ctx, &(struct eh_idle_update){ EH_IDLE_ANSWERED, from, msg });
@@ -284,20 +289,20 @@ static void on_message(struct eh_idle *i, uint32_t from, const struct eh_idle_me
 
 /* ---- events of the driver ---- */
 
-static void want(struct eh_idle *i, uint64_t id, uint32_t hold_ms)
+static void idle_want(struct eh_idle *i, uint64_t id, uint32_t hold_ms)
 {
 	struct eh_idle_ask ask = { .id = id, .home = i->options.self, .hold_ms = hold_ms };
 
-	if (!pass(i, ask, leader(i, 1), 1))
-		answer(i, &ask, NULL);
+	if (!idle_pass(i, ask, idle_leader(i, 1), 1))
+		idle_answer(i, &ask, NULL);
 }
 
-static void stop_leading(struct eh_idle *i)
+static void idle_stop_leading(struct eh_idle *i)
 {
-	if (i->rank == top(i)) {
+	if (i->rank == idle_top(i)) {
 		while (i->nheld) {
-			answer(i, &i->held[0].ask, NULL);
-			held_drop(i, 0);
+			idle_answer(i, &i->held[0].ask, NULL);
+			idle_held_drop(i, 0);
 		}
 		free(i->held);
 		i->held = NULL;
@@ -306,19 +311,19 @@ static void stop_leading(struct eh_idle *i)
 }
 
 /* Its group of the next level. 0 or -ENOMEM. */
-static int begin_leading(struct eh_idle *i)
+static int idle_begin_leading(struct eh_idle *i)
 {
 	unsigned int level = i->rank + 1;
 
 	if (!i->leads)
-		i->leads = calloc(top(i) + 1, sizeof(*i->leads));
+		i->leads = calloc(idle_top(i) + 1, sizeof(*i->leads));
 	if (!i->leads)
 		return -ENOMEM;
 	i->leads[level] = (struct idle_lead){ .pool = eh_pool_new(i->options.topology.n),
 					      .told = { EH_TIERS, 0 } };
 	if (!i->leads[level].pool)
 		return -ENOMEM;
-	if (level == top(i)) {
+	if (level == idle_top(i)) {
 		i->held = calloc(EH_IDLE_HELD_MAX, sizeof(*i->held));
 		if (!i->held) {
 			eh_pool_free(i->leads[level].pool);
@@ -331,19 +336,20 @@ static int begin_leading(struct eh_idle *i)
 	return 0;
 }
 
-static int set_role(struct eh_idle *i, unsigned int rank, uint32_t parent)
+static int idle_set_role(struct eh_idle *i, unsigned int rank, uint32_t parent)
 {
-	uint32_t before = leader(i, 1);
+	uint32_t before = idle_leader(i, 1);
 	int err = 0;
 
-	if (rank > top(i) || (parent != NO_NODE && parent >> i->options.topology.n * top(i)))
+	if (rank > idle_top(i) ||
+	    (parent != NO_NODE && parent >> i->options.topology.n * idle_top(i)))
 		return -EINVAL;
 	while (i->rank > rank)
-		stop_leading(i);
+		idle_stop_leading(i);
 	while (i->rank < rank && !err)
-		err = begin_leading(i);
+		err = idle_begin_leading(i);
 	i->parent = parent;
-	if (leader(i, 1) != before)
+	if (idle_leader(i, 1) != before)
 		i->leader_reign = 0;
 	i->beat_at = i->now; /* all is told at once */
 	return err;
@@ -355,29 +361,29 @@ static void beat(struct eh_idle *i)
 
 	for (unsigned int level = 1; level <= i->rank; level++)
 		eh_pool_expire(i->leads[level].pool, i->now, silent);
-	held_expire(i);
+	idle_held_expire(i);
 	eh_purse_expire(&i->purse, i->now, i->options.lease_ms);
 	if (i->now < i->beat_at)
 		return;
 	i->beat_at = i->now + i->options.heartbeat_ms;
-	tell_offer(i, true);
+	idle_tell_offer(i, true);
 	for (unsigned int level = 1; level <= i->rank; level++)
-		tell_some(i, level);
+		idle_tell_some(i, level);
 }
 
-static void begin_step(struct eh_idle *i, uint64_t now, eh_idle_emit_fn emit, void *ctx)
+static void idle_begin_step(struct eh_idle *i, uint64_t now, eh_idle_emit_fn emit, void *ctx)
 {
 	i->now = now;
 	i->emit = emit;
 	i->ctx = ctx;
 }
 
-static void end_step(struct eh_idle *i)
+static void idle_end_step(struct eh_idle *i)
 {
-	tell_news(i);
+	idle_tell_news(i);
 	if (i->nheld)
-		held_serve(i);
-	tell_news(i);
+		idle_held_serve(i);
+	idle_tell_news(i);
 }
 
 int eh_idle_step(struct eh_idle *i, const struct eh_idle_event *event, uint64_t now,
@@ -385,7 +391,7 @@ int eh_idle_step(struct eh_idle *i, const struct eh_idle_event *event, uint64_t 
 {
 	int err = 0;
 
-	begin_step(i, now, emit, ctx);
+	idle_begin_step(i, now, emit, ctx);
 	switch (event->type) {
 	case EH_IDLE_TICK:
 		beat(i);
@@ -394,24 +400,24 @@ int eh_idle_step(struct eh_idle *i, const struct eh_idle_event *event, uint64_t 
 		eh_purse_tasks(&i->purse, event->tasks);
 		break;
 	case EH_IDLE_WANT:
-		want(i, event->want.id, event->want.hold_ms);
+		idle_want(i, event->want.id, event->want.hold_ms);
 		break;
 	case EH_IDLE_UNUSED:
 		/* nobody has the code of a node outside */
 		if (event->credit.node >> (i->options.topology.n * i->options.topology.l))
 			err = -EINVAL;
 		else
-			send(i, event->credit.node,
-			     &(struct eh_idle_message){ .type = EH_IDLE_RETURN,
-							.credit = event->credit });
+			idle_send(i, event->credit.node,
+				  &(struct eh_idle_message){ .type = EH_IDLE_RETURN,
+							     .credit = event->credit });
 		break;
 	case EH_IDLE_ROLE:
-		err = set_role(i, event->role.rank, event->role.parent);
+		err = idle_set_role(i, event->role.rank, event->role.parent);
 		if (err != -EINVAL)
 			beat(i);
 		break;
 	case EH_IDLE_GONE:
-		if (event->node == leader(i, 1))
+		if (event->node == idle_leader(i, 1))
 			i->leader_reign = 0; /* its clock may have been set back meanwhile */
 		for (unsigned int level = 1; level <= i->rank; level++)
 			eh_pool_gone(i->leads[level].pool, event->node);
@@ -420,12 +426,12 @@ int eh_idle_step(struct eh_idle *i, const struct eh_idle_event *event, uint64_t 
 		if (!eh_idle_may_say(&i->options.topology, i->options.self, event->message.from,
 				     event->message.body))
 			return -EPERM;
-		on_message(i, event->message.from, event->message.body);
+		idle_on_message(i, event->message.from, event->message.body);
 		break;
 	default:
 		return -EINVAL;
 	}
-	end_step(i);
+	idle_end_step(i);
 	return err;
 }
 
@@ -434,9 +440,9 @@ bool eh_idle_accept(struct eh_idle *i, const struct eh_credit *credit, uint64_t 
 {
 	bool accepted;
 
-	begin_step(i, now, emit, ctx);
+	idle_begin_step(i, now, emit, ctx);
 	accepted = eh_purse_accept(&i->purse, credit);
-	end_step(i);
+	idle_end_step(i);
 	return accepted;
 }
 
@@ -497,7 +503,7 @@ size_t eh_idle_bytes(const struct eh_idle *i)
 	size_t bytes = sizeof(*i);
 
 	if (i->leads)
-		bytes += (top(i) + 1) * sizeof(*i->leads);
+		bytes += (idle_top(i) + 1) * sizeof(*i->leads);
 	if (i->held)
 		bytes += EH_IDLE_HELD_MAX * sizeof(*i->held);
 	return bytes + i->rank * eh_pool_bytes(i->options.topology.n);

@@ -6,20 +6,22 @@
 #include "idle_may.h"
 
 /* Whether two nodes are in the same group of a level; on level 0 they are the same. */
-static bool together(const struct eh_topology *t, uint32_t a, uint32_t b, unsigned int level)
+static bool idle_may_together(const struct eh_topology *t, uint32_t a, uint32_t b,
+			      unsigned int level)
 {
 	return a >> t->n * level == b >> t->n * level;
 }
 
 /* To level 1 each asks for itself. Above, and down again, one may have been elsewhere before. */
-static bool may_ask(const struct eh_topology *t, uint32_t self, uint32_t from,
-		    const struct eh_idle_message *msg)
+static bool idle_may_ask(const struct eh_topology *t, uint32_t self, uint32_t from,
+			 const struct eh_idle_message *msg)
 {
 	if (!msg->level || msg->ask.tier >= EH_TIERS)
 		return false;
 	if (msg->ask.down)
-		return msg->level < t->l && together(t, from, self, msg->level + 1);
-	return together(t, from, self, msg->level) && (msg->level > 1 || from == msg->ask.home);
+		return msg->level < t->l && idle_may_together(t, from, self, msg->level + 1);
+	return idle_may_together(t, from, self, msg->level) &&
+	       (msg->level > 1 || from == msg->ask.home);
 }
 
 bool eh_idle_may_say(const struct eh_topology *t, uint32_t self, uint32_t from,
@@ -29,15 +31,16 @@ bool eh_idle_may_say(const struct eh_topology *t, uint32_t self, uint32_t from,
 		return false;
 	switch (msg->type) {
 	case EH_IDLE_OFFER:
-		return together(t, from, self, 1) && eh_offer_is_sound(&msg->offer.credits);
+		return idle_may_together(t, from, self, 1) &&
+		       eh_offer_is_sound(&msg->offer.credits);
 	case EH_IDLE_TAKEN:
-		return together(t, from, self, 1);
+		return idle_may_together(t, from, self, 1);
 	case EH_IDLE_SOME:
-		return msg->level > 1 && together(t, from, self, msg->level);
+		return msg->level > 1 && idle_may_together(t, from, self, msg->level);
 	case EH_IDLE_ASK:
-		return may_ask(t, self, from, msg);
+		return idle_may_ask(t, self, from, msg);
 	case EH_IDLE_ANSWER:
-		return !msg->answer.found || together(t, from, msg->answer.credit.node, 1);
+		return !msg->answer.found || idle_may_together(t, from, msg->answer.credit.node, 1);
 	case EH_IDLE_RETURN:
 		return msg->credit.node == self;
 	}

@@ -62,7 +62,7 @@ void eh_member_role(struct eh_member *m)
 				.type = EH_MU_ROLE, .rank = m->rank, .parent = m->parent });
 }
 
-static bool is_same(const struct eh_rule *a, const struct eh_rule *b)
+static bool member_is_same(const struct eh_rule *a, const struct eh_rule *b)
 {
 	return a->epoch == b->epoch && a->load == b->load && a->capacity == b->capacity;
 }
@@ -71,7 +71,7 @@ void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule)
 {
 	uint64_t threshold;
 
-	if (!rule->capacity || is_same(rule, &m->rule))
+	if (!rule->capacity || member_is_same(rule, &m->rule))
 		return;
 	m->rule = *rule;
 	m->behind = false;
@@ -104,7 +104,7 @@ void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule)
  * supersedes it. An older one than ours may have been overtaken on its way; if the parent goes on
  * to say it, that is what it means: it is back from elsewhere, or has begun to count again.
  */
-static void follow(struct eh_member *m, const struct eh_rule *rule)
+static void member_follow(struct eh_member *m, const struct eh_rule *rule)
 {
 	if (rule->capacity && rule->epoch < m->rule.epoch) {
 		if (!m->behind)
@@ -117,61 +117,62 @@ static void follow(struct eh_member *m, const struct eh_rule *rule)
 	eh_member_adopt(m, rule);
 }
 
-static bool is_parent(const struct eh_member *m, uint32_t node)
+static bool member_is_parent(const struct eh_member *m, uint32_t node)
 {
 	return m->attached && m->parent == node;
 }
 
 /* A controller that has just started has no rule: its children know what was in force. */
-static bool may_remind(const struct eh_member *m, uint32_t from, const struct eh_message *msg)
+static bool member_may_remind(const struct eh_member *m, uint32_t from,
+			      const struct eh_message *msg)
 {
 	return !m->rule.capacity && msg->type == EH_MSG_REPORT && msg->level <= m->rank &&
 	       from > m->options.self && role_together(m, from, msg->level);
 }
 
-static bool node_is_valid(const struct eh_member *m, uint32_t node)
+static bool member_node_is_valid(const struct eh_member *m, uint32_t node)
 {
 	return !(node >> (m->options.topology.n * m->options.topology.l));
 }
 
-static bool probe_is_valid(const struct eh_member *m, const struct eh_probe *probe)
+static bool member_probe_is_valid(const struct eh_member *m, const struct eh_probe *probe)
 {
-	return node_is_valid(m, probe->node) && probe->level <= role_top(m);
+	return member_node_is_valid(m, probe->node) && probe->level <= role_top(m);
 }
 
-static bool message_report_is_valid(const struct eh_member *m, unsigned int level,
-				    const struct eh_message_report *r)
+static bool member_report_is_valid(const struct eh_member *m, unsigned int level,
+				   const struct eh_message_report *r)
 {
 	if (r->nbest > EH_BEST_MAX || r->nseen > EH_SEEN_MAX ||
 	    r->own.nodes > 1u << (m->options.topology.n * (level - 1)))
 		return false;
 	for (size_t i = 0; i < r->nbest; i++)
-		if (!node_is_valid(m, r->best[i].node) || r->best[i].load > EH_VALUE_MAX ||
+		if (!member_node_is_valid(m, r->best[i].node) || r->best[i].load > EH_VALUE_MAX ||
 		    r->best[i].threshold > EH_VALUE_MAX || r->best[i].length > EH_VALUE_MAX)
 			return false;
 	return eh_report_is_possible(&r->own);
 }
 
-static bool message_lists_are_valid(const struct eh_member *m, const struct eh_message_ask *ask)
+static bool member_lists_are_valid(const struct eh_member *m, const struct eh_message_ask *ask)
 {
 	if (ask->ntried > EH_TRIED_MAX || ask->npath > EH_ROUTE_MAX || ask->nroute > EH_ROUTE_MAX)
 		return false;
 	for (size_t i = 0; i < ask->nroute; i++)
-		if (!node_is_valid(m, ask->route[i]))
+		if (!member_node_is_valid(m, ask->route[i]))
 			return false;
 	/* a failure is told to the last of them */
 	for (size_t i = 0; i < ask->npath; i++)
-		if (!probe_is_valid(m, &ask->path[i]))
+		if (!member_probe_is_valid(m, &ask->path[i]))
 			return false;
 	return true;
 }
 
-static bool message_ask_is_valid(const struct eh_member *m, const struct eh_message_ask *ask)
+static bool member_ask_is_valid(const struct eh_member *m, const struct eh_message_ask *ask)
 {
 	const struct eh_home *h = &ask->at_home;
 
-	return message_lists_are_valid(m, ask) && ask->nroute < EH_ROUTE_MAX &&
-	       node_is_valid(m, ask->home) && ask->size <= EH_SIZE_MAX &&
+	return member_lists_are_valid(m, ask) && ask->nroute < EH_ROUTE_MAX &&
+	       member_node_is_valid(m, ask->home) && ask->size <= EH_SIZE_MAX &&
 	       ask->probes <= EH_PROBES_MAX &&
 	       eh_report_is_possible(&(struct eh_report){ .load = h->load,
 							  .threshold = h->threshold,
@@ -181,39 +182,39 @@ static bool message_ask_is_valid(const struct eh_member *m, const struct eh_mess
 							  .nodes = 1 });
 }
 
-static bool rule_is_valid(const struct eh_rule *rule)
+static bool member_rule_is_valid(const struct eh_rule *rule)
 {
 	return rule->load <= EH_VALUE_MAX && rule->capacity <= EH_VALUE_MAX &&
 	       rule->epoch <= EH_EPOCH_MAX && (rule->epoch || !rule->capacity);
 }
 
-static bool message_is_valid(const struct eh_member *m, const struct eh_message *msg)
+static bool member_message_is_valid(const struct eh_member *m, const struct eh_message *msg)
 {
-	if (!msg->level || msg->level > role_top(m) || !rule_is_valid(&msg->rule))
+	if (!msg->level || msg->level > role_top(m) || !member_rule_is_valid(&msg->rule))
 		return false;
 	switch (msg->type) {
 	case EH_MSG_REPORT:
-		return message_report_is_valid(m, msg->level, &msg->report);
+		return member_report_is_valid(m, msg->level, &msg->report);
 	case EH_MSG_REDIRECT:
-		return node_is_valid(m, msg->redirect.to);
+		return member_node_is_valid(m, msg->redirect.to);
 	case EH_MSG_ASK:
-		return message_ask_is_valid(m, &msg->ask);
+		return member_ask_is_valid(m, &msg->ask);
 	case EH_MSG_ANSWER:
-		return message_lists_are_valid(m, &msg->answer.ask) &&
-		       (msg->answer.to == EH_NO_NODE || node_is_valid(m, msg->answer.to));
+		return member_lists_are_valid(m, &msg->answer.ask) &&
+		       (msg->answer.to == EH_NO_NODE || member_node_is_valid(m, msg->answer.to));
 	case EH_MSG_FAILED:
-		return node_is_valid(m, msg->failed.to);
+		return member_node_is_valid(m, msg->failed.to);
 	default:
 		return true;
 	}
 }
 
-static void on_message(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+static void member_on_message(struct eh_member *m, uint32_t from, const struct eh_message *msg)
 {
 	eh_known_alive(m, from);
-	if (is_parent(m, from))
-		follow(m, &msg->rule);
-	else if (may_remind(m, from, msg))
+	if (member_is_parent(m, from))
+		member_follow(m, &msg->rule);
+	else if (member_may_remind(m, from, msg))
 		eh_member_adopt(m, &msg->rule);
 	switch (msg->type) {
 	case EH_MSG_REPORT:
@@ -222,8 +223,8 @@ static void on_message(struct eh_member *m, uint32_t from, const struct eh_messa
 	case EH_MSG_ORDER:
 		eh_seek_on_order(m, from, msg);
 		/* it may be the parent by this order */
-		if (is_parent(m, from))
-			follow(m, &msg->rule);
+		if (member_is_parent(m, from))
+			member_follow(m, &msg->rule);
 		break;
 	case EH_MSG_REDIRECT:
 		eh_seek_on_redirect(m, from, msg);
@@ -250,7 +251,7 @@ static void on_message(struct eh_member *m, uint32_t from, const struct eh_messa
 	}
 }
 
-static void on_tick(struct eh_member *m)
+static void member_on_tick(struct eh_member *m)
 {
 	eh_lead_expire(m);
 	if (m->attached && m->now - m->heard > 3ull * m->options.heartbeat_ms) {
@@ -267,7 +268,7 @@ static void on_tick(struct eh_member *m)
 	eh_report_due(m, m->now - m->told_at >= m->options.heartbeat_ms);
 }
 
-static void leave(struct eh_member *m)
+static void member_leave(struct eh_member *m)
 {
 	struct eh_message bye = { .type = EH_MSG_LEAVE, .level = 1 };
 
@@ -278,7 +279,7 @@ static void leave(struct eh_member *m)
 }
 
 /* The other node that an event is about; our own number where there is none. */
-static uint32_t node_of(const struct eh_member *m, const struct eh_member_event *event)
+static uint32_t member_node_of(const struct eh_member *m, const struct eh_member_event *event)
 {
 	switch (event->type) {
 	case EH_ME_KNOWN:
@@ -295,12 +296,12 @@ static uint32_t node_of(const struct eh_member *m, const struct eh_member_event 
 int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uint64_t now,
 		   eh_member_emit_fn emit, void *ctx)
 {
-	uint32_t node = node_of(m, event);
+	uint32_t node = member_node_of(m, event);
 	struct eh_report own;
 	int err = 0;
 
 	if (event->type >= EH_ME_KNOWN && event->type <= EH_ME_MESSAGE &&
-	    (!node_is_valid(m, node) || node == m->options.self))
+	    (!member_node_is_valid(m, node) || node == m->options.self))
 		return -EINVAL;
 	m->now = now;
 	m->emit = emit;
@@ -308,7 +309,7 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 	m->no_memory = false;
 	switch (event->type) {
 	case EH_ME_TICK:
-		on_tick(m);
+		member_on_tick(m);
 		break;
 	case EH_ME_KNOWN:
 		err = eh_known_add(m, node);
@@ -324,13 +325,13 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 		eh_seek_gone(m, node);
 		break;
 	case EH_ME_MESSAGE:
-		if (!message_is_valid(m, event->message.body))
+		if (!member_message_is_valid(m, event->message.body))
 			return -EINVAL;
 		if (!eh_may_say(m, node, event->message.body))
 			return -EPERM;
 		err = eh_known_add(m, node);
 		if (!err)
-			on_message(m, node, event->message.body);
+			member_on_message(m, node, event->message.body);
 		break;
 	case EH_ME_LOAD:
 		own = event->load.own;
@@ -346,13 +347,13 @@ int eh_member_step(struct eh_member *m, const struct eh_member_event *event, uin
 		eh_ask_own(m, &event->ask);
 		break;
 	case EH_ME_FAILED:
-		if (!node_is_valid(m, event->failed.to) ||
-		    !probe_is_valid(m, &event->failed.decider))
+		if (!member_node_is_valid(m, event->failed.to) ||
+		    !member_probe_is_valid(m, &event->failed.decider))
 			return -EINVAL;
 		eh_ask_failed(m, event->failed.id, event->failed.to, &event->failed.decider);
 		break;
 	case EH_ME_LEAVE:
-		leave(m);
+		member_leave(m);
 		break;
 	default:
 		return -EINVAL;

@@ -37,20 +37,20 @@ void eh_pool_free(struct eh_pool *pool)
 	free(pool);
 }
 
-static void set_best(struct eh_pool *pool, unsigned int child, struct eh_best best)
+static void pool_set_best(struct eh_pool *pool, unsigned int child, struct eh_best best)
 {
 	pool->count[pool->best[child].tier] -= pool->best[child].count;
 	pool->best[child] = best;
 	pool->count[best.tier] += best.count;
 }
 
-static void set_none(struct eh_pool *pool, unsigned int child)
+static void pool_set_none(struct eh_pool *pool, unsigned int child)
 {
-	set_best(pool, child, (struct eh_best){ EH_TIERS, 0 });
+	pool_set_best(pool, child, (struct eh_best){ EH_TIERS, 0 });
 }
 
 /* Of a node. */
-static void look(struct eh_pool *pool, unsigned int child)
+static void pool_look(struct eh_pool *pool, unsigned int child)
 {
 	const struct pool_child *c = &pool->children[child];
 	struct eh_best best = { 0 };
@@ -59,7 +59,7 @@ static void look(struct eh_pool *pool, unsigned int child)
 	best.tier = eh_offer_next(&c->offer, c->next, &serial);
 	if (best.tier < EH_TIERS)
 		best.count = eh_offer_count(&c->offer, c->next, best.tier);
-	set_best(pool, child, best);
+	pool_set_best(pool, child, best);
 }
 
 void eh_best_take(struct eh_best *best)
@@ -93,7 +93,7 @@ void eh_pool_offer(struct eh_pool *pool, unsigned int child, uint32_t node,
 	c->node = node;
 	c->heard = now;
 	c->offer = *offer;
-	look(pool, child);
+	pool_look(pool, child);
 }
 
 void eh_pool_some(struct eh_pool *pool, unsigned int child, uint32_t node,
@@ -107,9 +107,9 @@ void eh_pool_some(struct eh_pool *pool, unsigned int child, uint32_t node,
 		.present = true, .node = node, .heard = now, .offer = { .version = version }
 	};
 	if (best->tier < EH_TIERS && best->count && best->count <= EH_MANY)
-		set_best(pool, child, *best);
+		pool_set_best(pool, child, *best);
 	else
-		set_none(pool, child);
+		pool_set_none(pool, child);
 }
 
 void eh_pool_none(struct eh_pool *pool, unsigned int child, unsigned int tier)
@@ -117,7 +117,7 @@ void eh_pool_none(struct eh_pool *pool, unsigned int child, unsigned int tier)
 	struct eh_best best = pool->best[child];
 
 	eh_best_none(&best, tier);
-	set_best(pool, child, best);
+	pool_set_best(pool, child, best);
 }
 
 void eh_pool_gone(struct eh_pool *pool, uint32_t node)
@@ -125,7 +125,7 @@ void eh_pool_gone(struct eh_pool *pool, uint32_t node)
 	for (unsigned int i = 0; i < pool->size; i++)
 		if (pool->children[i].node == node) {
 			pool->children[i].present = false;
-			set_none(pool, i);
+			pool_set_none(pool, i);
 		}
 }
 
@@ -136,7 +136,7 @@ void eh_pool_expire(struct eh_pool *pool, uint64_t now, uint64_t lease)
 
 		if (c->present && now - c->heard >= lease) {
 			c->present = false;
-			set_none(pool, i);
+			pool_set_none(pool, i);
 		}
 	}
 }
@@ -152,8 +152,8 @@ struct eh_best eh_pool_best(const struct eh_pool *pool)
 }
 
 /* A child of the lowest tier, at random. False: that is above `most`. */
-static bool pick(const struct eh_pool *pool, unsigned int most, uint64_t *random,
-		 unsigned int *child)
+static bool pool_pick(const struct eh_pool *pool, unsigned int most, uint64_t *random,
+		      unsigned int *child)
 {
 	unsigned int tier = eh_pool_best(pool).tier;
 
@@ -170,7 +170,7 @@ bool eh_pool_take(struct eh_pool *pool, unsigned int most, unsigned int home, ui
 	struct pool_child *c;
 	unsigned int child;
 
-	if (!pick(pool, most, random, &child))
+	if (!pool_pick(pool, most, random, &child))
 		return false;
 	if (home < pool->size && pool->best[home].tier == pool->best[child].tier)
 		child = home;
@@ -178,7 +178,7 @@ bool eh_pool_take(struct eh_pool *pool, unsigned int most, unsigned int home, ui
 	*credit = (struct eh_credit){ .node = c->node, .life = c->offer.life };
 	credit->tier = eh_offer_next(&c->offer, c->next, &credit->serial);
 	c->next = credit->serial + 1;
-	look(pool, child);
+	pool_look(pool, child);
 	return true;
 }
 
@@ -187,12 +187,12 @@ bool eh_pool_pick(struct eh_pool *pool, unsigned int most, uint64_t *random, uin
 	struct eh_best best;
 	unsigned int child;
 
-	if (!pick(pool, most, random, &child))
+	if (!pool_pick(pool, most, random, &child))
 		return false;
 	*node = pool->children[child].node;
 	best = pool->best[child];
 	eh_best_take(&best);
-	set_best(pool, child, best);
+	pool_set_best(pool, child, best);
 	return true;
 }
 

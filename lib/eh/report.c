@@ -55,7 +55,7 @@ size_t eh_report_level(const struct eh_member *m, unsigned int level, struct eh_
  * of N loads moves while each of them moves by one. So a controller hears from a child as often if
  * it is a node as if it leads a thousand, and the top's traffic does not grow with the cluster.
  */
-static bool load_matters(const struct eh_report *old, const struct eh_report *new)
+static bool report_load_matters(const struct eh_report *old, const struct eh_report *new)
 {
 	uint64_t moved = old->load > new->load ? old->load - new->load : new->load - old->load;
 
@@ -66,12 +66,12 @@ static bool load_matters(const struct eh_report *old, const struct eh_report *ne
 }
 
 /* A change of state or thresholds, or a load that moved enough. */
-static bool matters(const struct eh_report *old, const struct eh_report *new)
+static bool report_matters(const struct eh_report *old, const struct eh_report *new)
 {
 	return eh_report_state(old) != eh_report_state(new) || old->threshold != new->threshold ||
 	       old->length != new->length || old->floor != new->floor ||
 	       old->capacity != new->capacity || old->nodes != new->nodes ||
-	       old->draining != new->draining || load_matters(old, new);
+	       old->draining != new->draining || report_load_matters(old, new);
 }
 
 void eh_report_send(struct eh_member *m, uint32_t to)
@@ -103,7 +103,7 @@ void eh_report_due(struct eh_member *m, bool always)
 		return;
 	if (!always) {
 		eh_report_level(m, m->rank, &now, NULL);
-		if (!matters(&m->told, &now))
+		if (!report_matters(&m->told, &now))
 			return;
 	}
 	/* One at a time: what comes meanwhile is merged into the next. */

@@ -21,7 +21,7 @@ static uint32_t seek_wait_ms(const struct eh_member *m)
 	return m->options.heartbeat_ms;
 }
 
-static bool is_seeking(const struct eh_member *m)
+static bool seek_is_seeking(const struct eh_member *m)
 {
 	return m->rank < role_top(m) && !m->attached;
 }
@@ -47,7 +47,7 @@ void eh_seek_begin(struct eh_member *m, uint32_t first)
 		m->known[i].again_at = 0;
 		m->known[i].failed = m->known[i].suspect_until > m->now;
 	}
-	if (!is_seeking(m))
+	if (!seek_is_seeking(m))
 		return;
 	eh_member_role(m);
 	k = first == EH_NO_NODE ? NULL : eh_known_find(m, first);
@@ -90,7 +90,7 @@ void eh_seek_step(struct eh_member *m)
 	bool may_ask = true, alive = false, next;
 	uint32_t first;
 
-	if (!is_seeking(m) || m->now < m->seek_at)
+	if (!seek_is_seeking(m) || m->now < m->seek_at)
 		return;
 	m->seek_at = m->now + seek_step_ms(m);
 	own = role_digit(m, m->options.self, level);
@@ -193,7 +193,7 @@ void eh_seek_gone(struct eh_member *m, uint32_t node)
 
 	if (m->attached && node == m->parent) {
 		eh_seek_begin(m, EH_NO_NODE);
-	} else if (is_seeking(m) && k && k->asked) {
+	} else if (seek_is_seeking(m) && k && k->asked) {
 		k->failed = true;
 		m->seek_at = m->now;
 		eh_seek_step(m);

@@ -11,42 +11,42 @@ struct part {
 	uint64_t least, most, weight, got;
 };
 
-static uint64_t part_at(const struct part *p, uint64_t level)
+static uint64_t slots_part_at(const struct part *p, uint64_t level)
 {
 	const uint64_t wanted = level * p->weight < p->most ? level * p->weight : p->most;
 
 	return wanted > p->least ? wanted : p->least;
 }
 
-static uint64_t parts_at(const struct part *parts, size_t n, uint64_t level)
+static uint64_t slots_parts_at(const struct part *parts, size_t n, uint64_t level)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += part_at(&parts[i], level);
+		sum += slots_part_at(&parts[i], level);
 	return sum;
 }
 
 /* Fills all to the same level, as water does. Returns what is left when all have their most. */
-static uint64_t parts_fill(struct part *parts, size_t n, uint64_t total)
+static uint64_t slots_parts_fill(struct part *parts, size_t n, uint64_t total)
 {
 	uint64_t low = 0, high = total + 1, left;
 
 	while (high - low > 1) {
 		const uint64_t level = low + (high - low) / 2;
 
-		if (parts_at(parts, n, level) <= total)
+		if (slots_parts_at(parts, n, level) <= total)
 			low = level;
 		else
 			high = level;
 	}
-	left = parts_at(parts, n, low);
+	left = slots_parts_at(parts, n, low);
 	left = left < total ? total - left : 0;
 	for (size_t i = 0; i < n; i++)
-		parts[i].got = part_at(&parts[i], low);
+		parts[i].got = slots_part_at(&parts[i], low);
 	/* Less than one more for each: one by one, to those at the level. */
 	for (size_t i = 0; i < n && left; i++) {
-		uint64_t more = part_at(&parts[i], low + 1) - parts[i].got;
+		uint64_t more = slots_part_at(&parts[i], low + 1) - parts[i].got;
 
 		more = more < left ? more : left;
 		parts[i].got += more;
@@ -56,25 +56,25 @@ static uint64_t parts_fill(struct part *parts, size_t n, uint64_t total)
 }
 
 /* What nobody wants now is given, too: it may be wanted before the next look. */
-static void parts_share(struct part *parts, size_t n, uint64_t total)
+static void slots_parts_share(struct part *parts, size_t n, uint64_t total)
 {
-	if (!parts_fill(parts, n, total))
+	if (!slots_parts_fill(parts, n, total))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		parts[i].least = parts[i].got;
 		parts[i].most = EH_SLOTS_MAX * parts[i].weight;
 	}
-	parts_fill(parts, n, total);
+	slots_parts_fill(parts, n, total);
 }
 
-static int claims_by_user(const void *a, const void *b)
+static int slots_by_user(const void *a, const void *b)
 {
 	const struct eh_slots_claim *x = a, *y = b;
 
 	return x->user < y->user ? -1 : x->user > y->user;
 }
 
-static size_t claims_of_user(const struct eh_slots_claim *claims, size_t n)
+static size_t slots_of_user(const struct eh_slots_claim *claims, size_t n)
 {
 	size_t same = 1;
 
@@ -95,11 +95,11 @@ bool eh_slots_share(unsigned int slots, struct eh_slots_claim *claims, size_t n)
 	if (!users)
 		return !n;
 	own = users + n;
-	qsort(claims, n, sizeof(*claims), claims_by_user);
+	qsort(claims, n, sizeof(*claims), slots_by_user);
 	for (i = 0; i < n; i += k) {
 		struct part *u = &users[nusers++];
 
-		k = claims_of_user(claims + i, n - i);
+		k = slots_of_user(claims + i, n - i);
 		u->weight = 1;
 		for (j = i; j < i + k; j++) {
 			u->least += claims[j].builds;
@@ -107,15 +107,15 @@ bool eh_slots_share(unsigned int slots, struct eh_slots_claim *claims, size_t n)
 								      : claims[j].builds;
 		}
 	}
-	parts_share(users, nusers, slots);
+	slots_parts_share(users, nusers, slots);
 	nusers = 0;
 	for (i = 0; i < n; i += k) {
-		k = claims_of_user(claims + i, n - i);
+		k = slots_of_user(claims + i, n - i);
 		for (j = 0; j < k; j++)
 			own[j] = (struct part){ .least = claims[i + j].builds,
 						.most = claims[i + j].wants,
 						.weight = claims[i + j].builds };
-		parts_share(own, k, users[nusers++].got);
+		slots_parts_share(own, k, users[nusers++].got);
 		for (j = 0; j < k; j++)
 			claims[i + j].granted = own[j].got;
 	}
@@ -124,7 +124,7 @@ bool eh_slots_share(unsigned int slots, struct eh_slots_claim *claims, size_t n)
 }
 
 /* `diff` * passed / (passed + EH_SLOTS_DAMP_MS); the sums of a cluster may have 52 bits, for a node may say anything. */
-static int64_t others_moved(int64_t diff, int64_t passed)
+static int64_t slots_others_moved(int64_t diff, int64_t passed)
 {
 	const int64_t whole = passed + EH_SLOTS_DAMP_MS;
 
@@ -144,7 +144,7 @@ unsigned int eh_slots_free(struct eh_slots_others *others, uint64_t capacity, ui
 	if (!others->known || passed >= SLOTS_LONG_MS)
 		others->mean = is;
 	else
-		others->mean += others_moved(is - others->mean, (int64_t)passed);
+		others->mean += slots_others_moved(is - others->mean, (int64_t)passed);
 	others->known = true;
 	others->at = now;
 	/* Builds that wait for files and are not in the load make no room. */

@@ -8,7 +8,7 @@
  */
 #include "threshold.h"
 
-static uint64_t share(const struct group_member *m, const struct eh_rule *rule)
+static uint64_t threshold_share(const struct group_member *m, const struct eh_rule *rule)
 {
 	uint64_t tasks = eh_share(rule->load, m->capacity, rule->capacity);
 
@@ -26,7 +26,7 @@ void eh_threshold_apply(struct eh_group *group, const struct eh_rule *rule, eh_e
 
 		if (!m->present)
 			continue;
-		m->threshold = share(m, rule);
+		m->threshold = threshold_share(m, rule);
 		/* Their reports will tell the exact ones; the sum of their nodes' may be a little more. */
 		for (unsigned int j = 0; j < m->nbest; j++)
 			m->best[j].threshold = m->threshold / m->nodes;
@@ -74,7 +74,7 @@ void eh_threshold_relax(struct eh_group *group, uint64_t now, eh_emit_fn emit, v
 		for (unsigned int i = 0; i < group->size && !low; i++) {
 			const struct group_member *m = &group->members[i];
 
-			low = m->present && share(m, &rule) < m->threshold;
+			low = m->present && threshold_share(m, &rule) < m->threshold;
 		}
 	if (!low) {
 		group->calm = false;

@@ -9,7 +9,7 @@
 #include "rule.h"
 
 /* Decimal digits only (strtoul would take blanks, signs and more digits than fit). */
-static int parse_number(const char **text, unsigned int max, unsigned int *out)
+static int topology_parse_number(const char **text, unsigned int max, unsigned int *out)
 {
 	const char *p = *text;
 	unsigned int v = 0;
@@ -30,8 +30,8 @@ int eh_topology_parse(const char *text, struct eh_topology *out)
 {
 	struct eh_topology t;
 
-	if (parse_number(&text, EH_N_MAX, &t.n) || *text++ != ',' ||
-	    parse_number(&text, EH_LEVELS_MAX, &t.l) || *text)
+	if (topology_parse_number(&text, EH_N_MAX, &t.n) || *text++ != ',' ||
+	    topology_parse_number(&text, EH_LEVELS_MAX, &t.l) || *text)
 		return -EINVAL;
 	if (!t.n || !t.l || t.n * t.l > EH_BITS_MAX)
 		return -EINVAL;
@@ -40,7 +40,7 @@ int eh_topology_parse(const char *text, struct eh_topology *out)
 }
 
 /* The paper's form: the top is "0", each further octal digit is one level down. */
-static int parse_octal(const struct eh_topology *t, const char *text, struct eh_code *out)
+static int topology_parse_octal(const struct eh_topology *t, const char *text, struct eh_code *out)
 {
 	size_t length = strlen(text);
 	uint32_t index = 0;
@@ -63,12 +63,13 @@ int eh_code_parse(const struct eh_topology *t, const char *text, struct eh_code 
 	unsigned int digit;
 
 	if (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
-		return parse_octal(t, text, out);
+		return topology_parse_octal(t, text, out);
 	if (text[0] != '0')
 		return -EINVAL;
 	text++;
 	while (*text) {
-		if (!code.level || *text++ != '.' || parse_number(&text, (1u << t->n) - 1, &digit))
+		if (!code.level || *text++ != '.' ||
+		    topology_parse_number(&text, (1u << t->n) - 1, &digit))
 			return -EINVAL;
 		code = eh_code_child(t, code, digit);
 	}
@@ -76,7 +77,8 @@ int eh_code_parse(const struct eh_topology *t, const char *text, struct eh_code 
 	return 0;
 }
 
-static char *format(const struct eh_topology *t, struct eh_code code, char *out, const char *dot)
+static char *topology_format(const struct eh_topology *t, struct eh_code code, char *out,
+			     const char *dot)
 {
 	char *p = out;
 
@@ -92,12 +94,12 @@ static char *format(const struct eh_topology *t, struct eh_code code, char *out,
 
 char *eh_code_format(const struct eh_topology *t, struct eh_code code, char out[EH_CODE_TEXT])
 {
-	return format(t, code, out, ".");
+	return topology_format(t, code, out, ".");
 }
 
 char *eh_code_format_octal(const struct eh_topology *t, struct eh_code code, char out[EH_CODE_TEXT])
 {
-	return format(t, code, out, t->n == 3 ? "" : ".");
+	return topology_format(t, code, out, t->n == 3 ? "" : ".");
 }
 
 struct eh_code eh_code_parent(const struct eh_topology *t, struct eh_code code)

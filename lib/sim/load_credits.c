@@ -29,20 +29,20 @@ struct load_credits {
 
 /* ---- messages ---- */
 
-static void post(struct eh_load *load, struct ring *r, const struct credits_parcel *p)
+static void credits_post(struct eh_load *load, struct ring *r, const struct credits_parcel *p)
 {
 	if (!ring_add(r, p))
 		load->no_memory = true;
 }
 
 /* An ask names the task, and which of those that had its place in memory. */
-static uint64_t id_of(const struct eh_load *load, uint32_t task)
+static uint64_t credits_id_of(const struct eh_load *load, uint32_t task)
 {
 	return (uint64_t)load->tasks[task].turn << 32 | task;
 }
 
 /* The task that an ask is for; NULL: it does not wait any more. */
-static struct load_task *task_of(const struct eh_load *load, uint64_t id)
+static struct load_task *credits_task_of(const struct eh_load *load, uint64_t id)
 {
 	struct load_task *t = &load->tasks[(uint32_t)id];
 
@@ -63,12 +63,12 @@ static void count(struct eh_load *load, const struct eh_idle_message *m)
 	case EH_IDLE_ASK:
 		load_count(load, m->ask.down ? EH_LOAD_FORWARD : EH_LOAD_ASK,
 			   m->level + m->ask.down, 1);
-		t = task_of(load, m->ask.id);
+		t = credits_task_of(load, m->ask.id);
 		if (t && m->level > t->asked)
 			t->asked = (uint8_t)m->level;
 		break;
 	case EH_IDLE_ANSWER:
-		t = task_of(load, m->answer.id);
+		t = credits_task_of(load, m->answer.id);
 		load_count(load, EH_LOAD_ANSWER, t ? t->asked : load->options->topology.l, 1);
 		break;
 	case EH_IDLE_RETURN:
@@ -78,7 +78,7 @@ static void count(struct eh_load *load, const struct eh_idle_message *m)
 }
 
 /* Offers, the first step of an ask, answers and returns have a node's own part at one end or both. */
-static void count_roles(struct load_credits *c, const struct credits_parcel *p)
+static void credits_count_roles(struct load_credits *c, const struct credits_parcel *p)
 {
 	const struct eh_idle_message *m = &p->message;
 	const bool returned = m->type == EH_IDLE_RETURN;
@@ -88,7 +88,7 @@ static void count_roles(struct load_credits *c, const struct credits_parcel *p)
 	c->messages[p->to] += !returned && m->type != EH_IDLE_ANSWER && m->type != EH_IDLE_TAKEN;
 }
 
-static void on_update(void *ctx, const struct eh_idle_update *up)
+static void credits_on_update(void *ctx, const struct eh_idle_update *up)
 {
 	struct eh_load *load = ctx;
 	struct load_credits *c = load->credits;
@@ -102,37 +102,38 @@ static void on_update(void *ctx, const struct eh_idle_update *up)
 
 	if (!answered && c->begun) {
 		count(load, &p.message);
-		count_roles(c, &p);
+		credits_count_roles(c, &p);
 	}
 	p.due = load->now + (late ? load->options->age : 0);
-	post(load, late ? &c->late : &c->now, &p);
+	credits_post(load, late ? &c->late : &c->now, &p);
 }
 
-static uint64_t ticks(const struct eh_load *load)
+static uint64_t credits_ticks(const struct eh_load *load)
 {
 	return (uint64_t)(load->now * CREDITS_TICKS);
 }
 
-static void step(struct eh_load *load, uint32_t node, const struct eh_idle_event *event)
+static void credits_step(struct eh_load *load, uint32_t node, const struct eh_idle_event *event)
 {
 	struct load_credits *c = load->credits;
 
 	c->stepping = node;
-	if (eh_idle_step(c->members[node], event, ticks(load), on_update, load))
+	if (eh_idle_step(c->members[node], event, credits_ticks(load), credits_on_update, load))
 		load->no_memory = true;
 }
 
 /* ---- execs that wait ---- */
 
-static void give_back(struct eh_load *load, uint32_t home, const struct eh_credit *credit)
+static void credits_give_back(struct eh_load *load, uint32_t home, const struct eh_credit *credit)
 {
-	step(load, home, &(struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = *credit });
+	credits_step(load, home,
+		     &(struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = *credit });
 }
 
-static void on_answer(struct eh_load *load, uint32_t home, const struct eh_idle_message *m)
+static void credits_on_answer(struct eh_load *load, uint32_t home, const struct eh_idle_message *m)
 {
 	const struct eh_credit *credit = m->answer.found ? &m->answer.credit : NULL;
-	struct load_task *t = task_of(load, m->answer.id);
+	struct load_task *t = credits_task_of(load, m->answer.id);
 
 	if (t) {
 		load_wait_drop(load, (uint32_t)m->answer.id);
@@ -142,12 +143,12 @@ static void on_answer(struct eh_load *load, uint32_t home, const struct eh_idle_
 		}
 		load->credits->answered(load, (uint32_t)m->answer.id, credit);
 	} else if (credit) {
-		give_back(load, home, credit);
+		credits_give_back(load, home, credit);
 	}
 }
 
 /* Until there is nothing more to say. */
-static void deliver(struct eh_load *load)
+static void credits_deliver(struct eh_load *load)
 {
 	struct load_credits *c = load->credits;
 
@@ -159,11 +160,11 @@ static void deliver(struct eh_load *load)
 
 		ring_drop(&c->now);
 		if (p.answered)
-			on_answer(load, p.to, &p.message);
+			credits_on_answer(load, p.to, &p.message);
 		else
-			step(load, p.to,
-			     &(struct eh_idle_event){ .type = EH_IDLE_MESSAGE,
-						      .message = { p.from, &p.message } });
+			credits_step(load, p.to,
+				     &(struct eh_idle_event){ .type = EH_IDLE_MESSAGE,
+							      .message = { p.from, &p.message } });
 	}
 	c->delivering = false;
 }
@@ -175,12 +176,12 @@ void load_credits_want(struct eh_load *load, uint32_t task)
 
 	t->asked = 0;
 	load_wait_add(load, task);
-	step(load, t->home,
-	     &(struct eh_idle_event){ .type = EH_IDLE_WANT,
-				      .want = { id_of(load, task), hold < UINT32_MAX
-									   ? (uint32_t)hold
-									   : UINT32_MAX } });
-	deliver(load);
+	credits_step(load, t->home,
+		     &(struct eh_idle_event){
+			     .type = EH_IDLE_WANT,
+			     .want = { credits_id_of(load, task),
+				       hold < UINT32_MAX ? (uint32_t)hold : UINT32_MAX } });
+	credits_deliver(load);
 }
 
 /* ---- credits ---- */
@@ -189,9 +190,10 @@ void load_credits_tell(struct eh_load *load, uint32_t node)
 {
 	const struct load_node *n = &load->nodes[node];
 
-	step(load, node,
-	     &(struct eh_idle_event){ .type = EH_IDLE_TASKS, .tasks = n->running + n->waiting });
-	deliver(load);
+	credits_step(
+		load, node,
+		&(struct eh_idle_event){ .type = EH_IDLE_TASKS, .tasks = n->running + n->waiting });
+	credits_deliver(load);
 }
 
 bool load_credits_accept(struct eh_load *load, const struct eh_credit *credit)
@@ -200,21 +202,22 @@ bool load_credits_accept(struct eh_load *load, const struct eh_credit *credit)
 	bool accepted;
 
 	c->stepping = credit->node;
-	accepted = eh_idle_accept(c->members[credit->node], credit, ticks(load), on_update, load);
-	deliver(load);
+	accepted = eh_idle_accept(c->members[credit->node], credit, credits_ticks(load),
+				  credits_on_update, load);
+	credits_deliver(load);
 	return accepted;
 }
 
 void load_credits_return(struct eh_load *load, uint32_t home, const struct eh_credit *credit)
 {
-	give_back(load, home, credit);
-	deliver(load);
+	credits_give_back(load, home, credit);
+	credits_deliver(load);
 }
 
 /* ---- time ---- */
 
 /* The top is on node 0. */
-static double held_due(const struct eh_load *load)
+static double credits_held_due(const struct eh_load *load)
 {
 	uint64_t until = eh_idle_held_until(load->credits->members[0]);
 
@@ -224,7 +227,7 @@ static double held_due(const struct eh_load *load)
 double load_credits_due(const struct eh_load *load)
 {
 	const struct credits_parcel *p = ring_first(&load->credits->late);
-	double news = p ? p->due : INFINITY, held = held_due(load);
+	double news = p ? p->due : INFINITY, held = credits_held_due(load);
 
 	return news < held ? news : held;
 }
@@ -235,10 +238,10 @@ void load_credits_happen(struct eh_load *load)
 
 	for (const struct credits_parcel *p; (p = ring_first(&c->late)) && p->due <= load->now;
 	     ring_drop(&c->late))
-		post(load, &c->now, p);
-	if (held_due(load) <= load->now)
-		step(load, 0, &(struct eh_idle_event){ .type = EH_IDLE_TICK });
-	deliver(load);
+		credits_post(load, &c->now, p);
+	if (credits_held_due(load) <= load->now)
+		credits_step(load, 0, &(struct eh_idle_event){ .type = EH_IDLE_TICK });
+	credits_deliver(load);
 }
 
 uint64_t load_credits_busiest(const struct eh_load *load)
@@ -253,7 +256,7 @@ uint64_t load_credits_busiest(const struct eh_load *load)
 /* ---- set-up and end ---- */
 
 /* The lowest node of each group leads it, as with members that all live (eh/member.h). */
-static void set_role(struct eh_load *load, uint32_t node)
+static void credits_set_role(struct eh_load *load, uint32_t node)
 {
 	const struct eh_topology *t = &load->options->topology;
 	unsigned int rank = 0;
@@ -262,7 +265,8 @@ static void set_role(struct eh_load *load, uint32_t node)
 	while (rank < t->l && !(node & ((1u << t->n * (rank + 1)) - 1)))
 		rank++;
 	parent = rank < t->l ? node >> t->n * (rank + 1) << t->n * (rank + 1) : EH_NO_NODE;
-	step(load, node, &(struct eh_idle_event){ .type = EH_IDLE_ROLE, .role = { rank, parent } });
+	credits_step(load, node,
+		     &(struct eh_idle_event){ .type = EH_IDLE_ROLE, .role = { rank, parent } });
 }
 
 int load_credits_init(struct eh_load *load, load_credits_fn answered)
@@ -297,8 +301,8 @@ int load_credits_init(struct eh_load *load, load_credits_fn answered)
 		eh_idle_hold(c->members[0], (uint64_t)load->size * o->processors);
 	/* a leader is there before those that it leads */
 	for (uint32_t i = 0; i < load->size && !load->no_memory; i++) {
-		set_role(load, i);
-		deliver(load);
+		credits_set_role(load, i);
+		credits_deliver(load);
 	}
 	c->begun = true;
 	return load->no_memory ? -ENOMEM : 0;

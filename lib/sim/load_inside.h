@@ -127,9 +127,9 @@ static inline uint32_t load_list_take(struct eh_load *load, struct load_list *li
 }
 
 static inline void load_count(struct eh_load *load, enum eh_load_message kind, unsigned int level,
-			      uint64_t count)
+			      uint64_t credits_count)
 {
-	load->result->messages[kind][level] += count;
+	load->result->messages[kind][level] += credits_count;
 }
 
 #endif

@@ -43,7 +43,7 @@ void load_measure_free(struct load_measure *m)
 	free(m);
 }
 
-static void histogram_add(struct histogram *h, double value)
+static void measure_histogram_add(struct histogram *h, double value)
 {
 	uint64_t bits;
 
@@ -58,15 +58,15 @@ static void histogram_add(struct histogram *h, double value)
 
 void load_measure_add(struct load_measure *m, uint32_t home, double work, double response)
 {
-	histogram_add(&m->response, response);
-	histogram_add(&m->slowdown, response / work);
+	measure_histogram_add(&m->response, response);
+	measure_histogram_add(&m->slowdown, response / work);
 	m->work += work;
 	m->homes[home].sum += response;
 	m->homes[home].count++;
 }
 
 /* The least value that this part of all are not above. */
-static double percentile(const struct histogram *h, double part)
+static double measure_percentile(const struct histogram *h, double part)
 {
 	uint64_t wanted = (uint64_t)(part * (double)h->count), seen = 0;
 
@@ -86,21 +86,21 @@ static double percentile(const struct histogram *h, double part)
 	return h->most;
 }
 
-static struct eh_load_times times(const struct histogram *h)
+static struct eh_load_times measure_times(const struct histogram *h)
 {
 	return (struct eh_load_times){
 		.mean = h->count ? h->sum / (double)h->count : 0,
-		.p50 = percentile(h, 0.5),
-		.p90 = percentile(h, 0.9),
-		.p95 = percentile(h, 0.95),
-		.p99 = percentile(h, 0.99),
-		.p999 = percentile(h, 0.999),
+		.p50 = measure_percentile(h, 0.5),
+		.p90 = measure_percentile(h, 0.9),
+		.p95 = measure_percentile(h, 0.95),
+		.p99 = measure_percentile(h, 0.99),
+		.p999 = measure_percentile(h, 0.999),
 		.most = h->most,
 	};
 }
 
 /* Jain, Chiu, Hawe 1984: (sum x)^2 / (n * sum x^2), over the homes that had tasks. */
-static double fairness(const struct load_measure *m)
+static double measure_fairness(const struct load_measure *m)
 {
 	double sum = 0, squares = 0, n = 0;
 
@@ -120,8 +120,8 @@ static double fairness(const struct load_measure *m)
 void load_measure_result(const struct load_measure *m, struct eh_load_result *result)
 {
 	result->measured = m->response.count;
-	result->response = times(&m->response);
-	result->slowdown = times(&m->slowdown);
+	result->response = measure_times(&m->response);
+	result->slowdown = measure_times(&m->slowdown);
 	result->service = m->response.count ? m->work / (double)m->response.count : 0;
-	result->fairness = fairness(m);
+	result->fairness = measure_fairness(m);
 }

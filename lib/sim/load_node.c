@@ -9,7 +9,7 @@
 /* Of the first entry, so that the children of one begin at a multiple of four. */
 #define HEAP_SHIFT 3
 
-static void sift_down(struct load_queue *q, struct load_event e)
+static void node_sift_down(struct load_queue *q, struct load_event e)
 {
 	size_t at = 0;
 
@@ -29,15 +29,15 @@ static void sift_down(struct load_queue *q, struct load_event e)
 	q->heap[at] = e;
 }
 
-static void queue_drop(struct load_queue *q)
+static void node_queue_drop(struct load_queue *q)
 {
 	struct load_event last = q->heap[--q->count];
 
 	if (q->count)
-		sift_down(q, last);
+		node_sift_down(q, last);
 }
 
-static void queue_add(struct eh_load *load, struct load_event e)
+static void node_queue_add(struct eh_load *load, struct load_event e)
 {
 	struct load_queue *q = &load->queue;
 	size_t at = q->count;
@@ -72,21 +72,21 @@ static void queue_add(struct eh_load *load, struct load_event e)
 
 /* ---- a node ---- */
 
-static double rate(const struct eh_load *load, const struct load_node *n)
+static double node_rate(const struct eh_load *load, const struct load_node *n)
 {
 	uint32_t processors = load_processors(load);
 
 	return n->running <= processors ? n->speed : n->speed * processors / n->running;
 }
 
-static void pass(const struct eh_load *load, struct load_node *n)
+static void node_pass(const struct eh_load *load, struct load_node *n)
 {
-	n->clock += (load->now - n->since) * rate(load, n);
+	n->clock += (load->now - n->since) * node_rate(load, n);
 	n->since = load->now;
 }
 
 /* After its tasks have changed. */
-static void plan(struct eh_load *load, uint32_t node)
+static void node_plan(struct eh_load *load, uint32_t node)
 {
 	struct load_node *n = &load->nodes[node];
 
@@ -95,16 +95,16 @@ static void plan(struct eh_load *load, uint32_t node)
 		n->next = INFINITY;
 		return;
 	}
-	n->next = load->now + (load->tasks[n->first].tag - n->clock) / rate(load, n);
+	n->next = load->now + (load->tasks[n->first].tag - n->clock) / node_rate(load, n);
 	if (n->next < load->now)
 		n->next = load->now;
 	if (n->next < n->listed) {
 		n->listed = n->next;
-		queue_add(load, (struct load_event){ n->next, node });
+		node_queue_add(load, (struct load_event){ n->next, node });
 	}
 }
 
-static void begin(struct eh_load *load, struct load_node *n, uint32_t task)
+static void node_begin(struct eh_load *load, struct load_node *n, uint32_t task)
 {
 	struct load_task *t = &load->tasks[task];
 	uint32_t *at = &n->first;
@@ -126,9 +126,9 @@ void load_node_start(struct eh_load *load, uint32_t node, uint32_t task)
 		n->waiting++;
 		return;
 	}
-	pass(load, n);
-	begin(load, n, task);
-	plan(load, node);
+	node_pass(load, n);
+	node_begin(load, n, task);
+	node_plan(load, node);
 }
 
 uint32_t load_node_due(struct eh_load *load, double until)
@@ -140,13 +140,13 @@ uint32_t load_node_due(struct eh_load *load, double until)
 		struct load_node *n = &load->nodes[e.node];
 
 		if (e.at != n->listed) { /* an earlier one was listed later */
-			queue_drop(q);
+			node_queue_drop(q);
 		} else if (n->next > e.at) {
 			n->listed = n->next;
 			if (n->next == INFINITY)
-				queue_drop(q);
+				node_queue_drop(q);
 			else
-				sift_down(q, (struct load_event){ n->next, e.node });
+				node_sift_down(q, (struct load_event){ n->next, e.node });
 		} else {
 			load->now = e.at;
 			return e.node;
@@ -160,13 +160,13 @@ uint32_t load_node_end(struct eh_load *load, uint32_t node)
 	struct load_node *n = &load->nodes[node];
 	uint32_t task = n->first;
 
-	pass(load, n);
+	node_pass(load, n);
 	n->first = load->tasks[task].next;
 	n->running--;
 	if (n->waiting && n->running < load_processors(load)) {
 		n->waiting--;
-		begin(load, n, load_list_take(load, &n->wait));
+		node_begin(load, n, load_list_take(load, &n->wait));
 	}
-	plan(load, node);
+	node_plan(load, node);
 	return task;
 }

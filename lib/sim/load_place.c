@@ -11,7 +11,7 @@
 
 /* ---- free nodes, for those that need no tree ---- */
 
-static void pool_add(struct eh_load *load, uint32_t node)
+static void place_pool_add(struct eh_load *load, uint32_t node)
 {
 	if (load->place[node] != LOAD_NONE)
 		return;
@@ -19,7 +19,7 @@ static void pool_add(struct eh_load *load, uint32_t node)
 	load->pool[load->npool++] = node;
 }
 
-static void pool_remove(struct eh_load *load, uint32_t node)
+static void place_pool_remove(struct eh_load *load, uint32_t node)
 {
 	uint32_t last;
 
@@ -31,23 +31,23 @@ static void pool_remove(struct eh_load *load, uint32_t node)
 	load->place[node] = LOAD_NONE;
 }
 
-static uint32_t pool_pick(struct eh_load *load)
+static uint32_t place_pool_pick(struct eh_load *load)
 {
 	return load->npool ? load->pool[eh_random_below(&load->random, load->npool)] : LOAD_NONE;
 }
 
 /* ---- news ---- */
 
-static void learn(struct eh_load *load, uint32_t node)
+static void place_learn(struct eh_load *load, uint32_t node)
 {
 	if (load_free(load, node))
-		pool_add(load, node);
+		place_pool_add(load, node);
 	else
-		pool_remove(load, node);
+		place_pool_remove(load, node);
 }
 
 /* The node says that a task began or ended. `news`: it has a free processor now, or had one before. */
-static void tell(struct eh_load *load, uint32_t node, bool news)
+static void place_tell(struct eh_load *load, uint32_t node, bool news)
 {
 	if (load->credits) {
 		load_credits_tell(load, node);
@@ -60,7 +60,7 @@ static void tell(struct eh_load *load, uint32_t node, bool news)
 	if (!news)
 		return;
 	if (!(load->options->age > 0)) {
-		learn(load, node);
+		place_learn(load, node);
 		return;
 	}
 	if (!ring_add(&load->news, &(struct load_news){ load->now + load->options->age, node }))
@@ -69,27 +69,28 @@ static void tell(struct eh_load *load, uint32_t node, bool news)
 
 /* ---- the tree ---- */
 
-static uint64_t ticks(const struct eh_load *load)
+static uint64_t place_ticks(const struct eh_load *load)
 {
 	return (uint64_t)(load->now * LOAD_TICKS);
 }
 
-static void tree_step(struct eh_load *load, enum eh_tree_event_type type, uint32_t node,
-		      uint64_t size, struct eh_tree_update *up)
+static void place_tree_step(struct eh_load *load, enum eh_tree_event_type type, uint32_t node,
+			    uint64_t size, struct eh_tree_update *up)
 {
 	const struct eh_tree_event event = { .type = type, .node = node, .size = size };
 
-	if (load->tree && eh_tree_step(load->tree, &event, ticks(load), up))
+	if (load->tree && eh_tree_step(load->tree, &event, place_ticks(load), up))
 		load->no_memory = true;
 }
 
 /* A task has begun or ended on a node, by no decision of the tree's. */
-static void tree_moved(struct eh_load *load, uint32_t node, int32_t more)
+static void place_tree_moved(struct eh_load *load, uint32_t node, int32_t more)
 {
 	struct eh_tree_update up;
 
 	if (!load->behind) {
-		tree_step(load, more > 0 ? EH_TREE_PLACE : EH_TREE_FINISH, node, EH_TASK, &up);
+		place_tree_step(load, more > 0 ? EH_TREE_PLACE : EH_TREE_FINISH, node, EH_TASK,
+				&up);
 		return;
 	}
 	if (!load->behind[node].listed) {
@@ -100,7 +101,7 @@ static void tree_moved(struct eh_load *load, uint32_t node, int32_t more)
 }
 
 /* Nothing but an ask looks at the tree, so it need not be up to date before. */
-static void tree_catch_up(struct eh_load *load)
+static void place_tree_catch_up(struct eh_load *load)
 {
 	struct eh_tree_update up;
 
@@ -111,19 +112,19 @@ static void tree_catch_up(struct eh_load *load)
 		load->behind[node].tasks = 0;
 		load->behind[node].listed = false;
 		if (tasks)
-			tree_step(load, tasks > 0 ? EH_TREE_PLACE : EH_TREE_FINISH, node,
-				  (uint64_t)abs(tasks) * EH_TASK, &up);
+			place_tree_step(load, tasks > 0 ? EH_TREE_PLACE : EH_TREE_FINISH, node,
+					(uint64_t)abs(tasks) * EH_TASK, &up);
 	}
 }
 
 /* Asks the thresholds: the node. */
-static uint32_t threshold_ask(struct eh_load *load, uint32_t home)
+static uint32_t place_threshold_ask(struct eh_load *load, uint32_t home)
 {
 	unsigned int l = load->options->topology.l;
 	struct eh_tree_update up = { .node = home };
 
-	tree_catch_up(load);
-	tree_step(load, EH_TREE_ARRIVE, home, EH_TASK, &up);
+	place_tree_catch_up(load);
+	place_tree_step(load, EH_TREE_ARRIVE, home, EH_TASK, &up);
 	for (unsigned int i = 0; i < up.probes; i++) {
 		load_count(load, EH_LOAD_ASK, i % l + 1, 1);
 		if (i < l)
@@ -134,12 +135,12 @@ static uint32_t threshold_ask(struct eh_load *load, uint32_t home)
 
 /* ---- placements ---- */
 
-static uint32_t busy(const struct load_node *n)
+static uint32_t place_busy(const struct load_node *n)
 {
 	return n->running + n->waiting;
 }
 
-static void start(struct eh_load *load, uint32_t node, uint32_t task)
+static void place_start(struct eh_load *load, uint32_t node, uint32_t task)
 {
 	if (node != load->tasks[task].home) {
 		load->tasks[task].work += load->options->transfer;
@@ -149,22 +150,23 @@ static void start(struct eh_load *load, uint32_t node, uint32_t task)
 }
 
 /* The controllers do not know of it, and are told. */
-static void start_untold(struct eh_load *load, uint32_t node, uint32_t task)
+static void place_start_untold(struct eh_load *load, uint32_t node, uint32_t task)
 {
 	bool was_free = load_free(load, node) > 0;
 
-	start(load, node, task);
-	tell(load, node, was_free);
+	place_start(load, node, task);
+	place_tell(load, node, was_free);
 }
 
 /* By the speeds of both, which homes have learned. */
-static bool is_slower(const struct eh_load *load, uint32_t home, const struct eh_credit *credit)
+static bool place_is_slower(const struct eh_load *load, uint32_t home,
+			    const struct eh_credit *credit)
 {
 	const struct load_node *n = load->nodes;
 	const double slow = 1000.0 * n[home].speed / n[credit->node].speed;
 
 	return eh_idle_is_slower(slow < UINT32_MAX ? (unsigned int)slow : UINT32_MAX, credit->tier,
-				 busy(&n[home]), load_processors(load));
+				 place_busy(&n[home]), load_processors(load));
 }
 
 static void place_answered(struct eh_load *load, uint32_t task, const struct eh_credit *credit)
@@ -172,50 +174,51 @@ static void place_answered(struct eh_load *load, uint32_t task, const struct eh_
 	struct load_task *t = &load->tasks[task];
 
 	t->wants++;
-	if (credit && is_slower(load, t->home, credit)) {
+	if (credit && place_is_slower(load, t->home, credit)) {
 		load->result->declined++;
 		load_credits_return(load, t->home, credit);
 		if (t->wants < EH_IDLE_WANTS)
 			load_credits_want(load, task);
 		else
-			start_untold(load, t->home, task);
+			place_start_untold(load, t->home, task);
 	} else if (!credit) {
-		start_untold(load, threshold_ask(load, t->home), task);
+		place_start_untold(load, place_threshold_ask(load, t->home), task);
 	} else if (load_credits_accept(load, credit)) {
 		load->result->credits++;
-		tree_moved(load, credit->node, 1);
-		start(load, credit->node, task);
+		place_tree_moved(load, credit->node, 1);
+		place_start(load, credit->node, task);
 	} else {
 		/* It was used since; the node says so, and that is under way. */
 		load->result->declined++;
 		if (t->wants < EH_IDLE_WANTS)
 			load_credits_want(load, task);
 		else
-			start_untold(load, threshold_ask(load, t->home), task);
+			place_start_untold(load, place_threshold_ask(load, t->home), task);
 	}
 }
 
-static uint32_t pick_of_two(struct eh_load *load, uint32_t home)
+static uint32_t place_pick_of_two(struct eh_load *load, uint32_t home)
 {
 	uint32_t other = (home + 1 + eh_random_below(&load->random, load->size - 1)) % load->size;
 	const struct load_node *n = load->nodes;
 
 	load_count(load, EH_LOAD_ASK, 0, 1);
 	load_count(load, EH_LOAD_ANSWER, 0, 1);
-	return (double)busy(&n[other]) * n[home].speed < (double)busy(&n[home]) * n[other].speed
+	return (double)place_busy(&n[other]) * n[home].speed <
+			       (double)place_busy(&n[home]) * n[other].speed
 		       ? other
 		       : home;
 }
 
-static uint32_t pick_idle(struct eh_load *load)
+static uint32_t place_pick_idle(struct eh_load *load)
 {
-	uint32_t node = pool_pick(load);
+	uint32_t node = place_pool_pick(load);
 
 	load_count(load, EH_LOAD_ASK, 0, 1);
 	load_count(load, EH_LOAD_ANSWER, 0, 1);
 	if (node == LOAD_NONE)
 		return eh_random_below(&load->random, load->size);
-	pool_remove(load, node);
+	place_pool_remove(load, node);
 	return node;
 }
 
@@ -226,21 +229,21 @@ void load_place_arrive(struct eh_load *load, uint32_t task)
 	bool free = load_free(load, home) > 0;
 
 	if (policy == EH_LOAD_LOCAL) {
-		start(load, home, task);
+		place_start(load, home, task);
 	} else if (policy == EH_LOAD_TWO) {
-		start(load, pick_of_two(load, home), task);
+		place_start(load, place_pick_of_two(load, home), task);
 	} else if (policy == EH_LOAD_ETA || policy == EH_LOAD_ETA1 || policy == EH_LOAD_HINT) {
-		start(load, threshold_ask(load, home), task);
+		place_start(load, place_threshold_ask(load, home), task);
 	} else if (free) {
-		tree_moved(load, home, 1);
-		start_untold(load, home, task);
+		place_tree_moved(load, home, 1);
+		place_start_untold(load, home, task);
 	} else if (policy == EH_LOAD_JIQ) {
-		start_untold(load, pick_idle(load), task);
+		place_start_untold(load, place_pick_idle(load), task);
 	} else if (policy == EH_LOAD_IDLE) {
 		load->tasks[task].wants = 0;
 		load_credits_want(load, task);
 	} else if (load->npool) {
-		start_untold(load, pool_pick(load), task);
+		place_start_untold(load, place_pool_pick(load), task);
 	} else {
 		load_wait_add(load, task);
 	}
@@ -251,18 +254,18 @@ void load_place_ended(struct eh_load *load, uint32_t node)
 	const bool is_free = load_free(load, node) > 0;
 	uint32_t task = LOAD_NONE;
 
-	tree_moved(load, node, -1);
+	place_tree_moved(load, node, -1);
 	if (is_free && load->waits)
 		task = load_wait_take(load, node);
 	if (task == LOAD_NONE && is_free && load->waits)
 		task = load_wait_take_oldest(load);
 	if (task == LOAD_NONE) {
-		tell(load, node, is_free);
+		place_tell(load, node, is_free);
 		return;
 	}
 	load->result->held++;
-	tree_moved(load, node, 1);
-	start(load, node, task);
+	place_tree_moved(load, node, 1);
+	place_start(load, node, task);
 }
 
 double load_place_due(struct eh_load *load)
@@ -284,12 +287,12 @@ void load_place_happen(struct eh_load *load)
 	}
 	node = ((struct load_news *)ring_first(&load->news))->node;
 	ring_drop(&load->news);
-	learn(load, node);
+	place_learn(load, node);
 }
 
 /* ---- set-up and end ---- */
 
-static struct eh_tree *new_tree(const struct eh_load_options *o, uint64_t seed)
+static struct eh_tree *place_new_tree(const struct eh_load_options *o, uint64_t seed)
 {
 	uint64_t least = o->processors * EH_TASK;
 	const struct eh_tree_options options = {
@@ -331,7 +334,7 @@ int load_place_init(struct eh_load *load)
 		}
 	}
 	if (p == EH_LOAD_ETA || p == EH_LOAD_ETA1 || p == EH_LOAD_HINT || p == EH_LOAD_IDLE) {
-		load->tree = new_tree(o, eh_random(&load->random));
+		load->tree = place_new_tree(o, eh_random(&load->random));
 		if (!load->tree)
 			return -ENOMEM;
 	}

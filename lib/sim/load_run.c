@@ -10,12 +10,12 @@
 #include "load_node.h"
 #include "load_place.h"
 
-static const char *const message_names[] = { "state",	  "ask",  "answer", "forward",
-					     "threshold", "hint", "credit", "return" };
+static const char *const run_message_names[] = { "state",     "ask",  "answer", "forward",
+						 "threshold", "hint", "credit", "return" };
 
 const char *eh_load_message_name(enum eh_load_message kind)
 {
-	return message_names[kind];
+	return run_message_names[kind];
 }
 
 /* What arrives: each part has random numbers of its own, so that no policy changes the others. */
@@ -28,7 +28,7 @@ struct source {
 	uint32_t home; /* of the next one */
 };
 
-static double draw(struct source *s, const struct eh_load_options *o)
+static double run_draw(struct source *s, const struct eh_load_options *o)
 {
 	/* balanced means: p/a = q/b = 1/2, and a squared variation of 1/2pq - 1 = 10 */
 	static const double p = 0x1.8707522ff1e38p-5; /* (1 - sqrt(9/11))/2 */
@@ -52,7 +52,7 @@ static double draw(struct source *s, const struct eh_load_options *o)
 	}
 }
 
-static uint32_t new_task(struct eh_load *load)
+static uint32_t run_new_task(struct eh_load *load)
 {
 	uint32_t task = load->spare;
 
@@ -76,15 +76,15 @@ static uint32_t new_task(struct eh_load *load)
 }
 
 /* The home of the next task, which will be in the caches when it comes. */
-static void look_ahead(const struct eh_load *load, struct source *s)
+static void run_look_ahead(const struct eh_load *load, struct source *s)
 {
 	s->home = eh_random_below(&s->where, s->homes) * s->apart;
 	__builtin_prefetch(&load->nodes[s->home]);
 }
 
-static void arrive(struct eh_load *load, struct source *s, bool measured)
+static void run_arrive(struct eh_load *load, struct source *s, bool measured)
 {
-	uint32_t task = new_task(load);
+	uint32_t task = run_new_task(load);
 	struct load_task *t;
 
 	if (task == LOAD_NONE)
@@ -92,13 +92,13 @@ static void arrive(struct eh_load *load, struct source *s, bool measured)
 	t = &load->tasks[task];
 	t->arrived = load->now;
 	t->home = s->home;
-	t->work = t->service = draw(s, load->options);
+	t->work = t->service = run_draw(s, load->options);
 	t->measured = measured;
 	load_place_arrive(load, task);
-	look_ahead(load, s);
+	run_look_ahead(load, s);
 }
 
-static void end(struct eh_load *load, uint32_t node)
+static void run_end(struct eh_load *load, uint32_t node)
 {
 	uint32_t task = load_node_end(load, node);
 	struct load_task *t = &load->tasks[task];
@@ -111,19 +111,19 @@ static void end(struct eh_load *load, uint32_t node)
 	load_place_ended(load, node);
 }
 
-static void run(struct eh_load *load, struct source *s, eh_load_watch_fn watch, void *ctx)
+static void run_run(struct eh_load *load, struct source *s, eh_load_watch_fn watch, void *ctx)
 {
 	uint64_t arrivals = 0, tasks = load->options->tasks;
 	double next = chance_exponential(&s->when) * s->between;
 
-	look_ahead(load, s);
+	run_look_ahead(load, s);
 	while (!load->no_memory) {
 		double due = load_place_due(load);
 		double until = due < next ? due : next;
 		uint32_t node = load_node_due(load, until);
 
 		if (node != LOAD_NONE) {
-			end(load, node);
+			run_end(load, node);
 			continue;
 		}
 		if (until == INFINITY)
@@ -133,7 +133,7 @@ static void run(struct eh_load *load, struct source *s, eh_load_watch_fn watch, 
 			load_place_happen(load);
 			continue;
 		}
-		arrive(load, s, arrivals >= tasks / 10);
+		run_arrive(load, s, arrivals >= tasks / 10);
 		arrivals++;
 		next = arrivals < tasks ? load->now + chance_exponential(&s->when) * s->between
 					: INFINITY;
@@ -143,7 +143,7 @@ static void run(struct eh_load *load, struct source *s, eh_load_watch_fn watch, 
 	load->result->arrivals = arrivals;
 }
 
-static int check(const struct eh_load_options *o)
+static int run_check(const struct eh_load_options *o)
 {
 	const struct eh_topology *t = &o->topology;
 
@@ -162,7 +162,7 @@ static int check(const struct eh_load_options *o)
 }
 
 /* Speeds of the nodes, and the rate of arrivals. */
-static int set_up(struct eh_load *load, struct source *s)
+static int run_set_up(struct eh_load *load, struct source *s)
 {
 	const struct eh_load_options *o = load->options;
 	double all = 0, hot = 0, sum = 0;
@@ -202,7 +202,7 @@ int eh_load_run(const struct eh_load_options *options, eh_load_watch_fn watch, v
 	struct eh_load load = { .options = options, .result = result, .spare = LOAD_NONE };
 	uint64_t seed = options->seed;
 	struct source source = { 0 };
-	int err = check(options);
+	int err = run_check(options);
 
 	*result = (struct eh_load_result){ 0 };
 	if (err)
@@ -217,12 +217,12 @@ int eh_load_run(const struct eh_load_options *options, eh_load_watch_fn watch, v
 	load.measure = load_measure_new(load.size);
 	if (!load.nodes || !load.measure)
 		goto free;
-	err = set_up(&load, &source);
+	err = run_set_up(&load, &source);
 	if (!err)
 		err = load_place_init(&load);
 	if (err)
 		goto free;
-	run(&load, &source, watch, ctx);
+	run_run(&load, &source, watch, ctx);
 	err = load.no_memory ? -ENOMEM : 0;
 	load_measure_result(load.measure, result);
 	load_place_messages(&load);

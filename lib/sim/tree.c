@@ -15,7 +15,7 @@
  * Gives every array its place: 8-byte elements first, so that all are aligned.
  * Called with NULL to learn the size, then with the memory.
  */
-static size_t place(struct eh_tree *t, char *memory)
+static size_t tree_place(struct eh_tree *t, char *memory)
 {
 	const struct eh_tree_options *o = &t->options;
 	size_t at = (sizeof(*t) + 7) / 8 * 8, nodes = t->nodes, leaves = t->leaves;
@@ -70,12 +70,12 @@ struct eh_tree *eh_tree_new(const struct eh_tree_options *options)
 	}
 	shape.nodes = nodes;
 	shape.leaves = shape.offset[1];
-	shape.bytes = place(&shape, NULL);
+	shape.bytes = tree_place(&shape, NULL);
 	t = calloc(1, shape.bytes);
 	if (!t)
 		return NULL;
 	*t = shape;
-	place(t, (char *)t);
+	tree_place(t, (char *)t);
 	t->two_state = options->policy == EH_ETA1 || options->policy == EH_ETA2;
 	t->random = options->seed;
 	t->late.each = sizeof(struct tree_late);
@@ -108,7 +108,7 @@ void tree_up_modify(struct eh_tree *t, uint32_t leaf, int64_t delta)
 }
 
 /* The reports that are due. */
-static void deliver(struct eh_tree *t)
+static void tree_deliver(struct eh_tree *t)
 {
 	const struct tree_late *late;
 
@@ -119,7 +119,7 @@ static void deliver(struct eh_tree *t)
 }
 
 /* All that can fail is checked here, before anything changes. */
-static int check(struct eh_tree *t, const struct eh_tree_event *event)
+static int tree_check(struct eh_tree *t, const struct eh_tree_event *event)
 {
 	uint64_t most;
 
@@ -137,12 +137,12 @@ int eh_tree_step(struct eh_tree *t, const struct eh_tree_event *event, uint64_t 
 	int err;
 
 	*update = (struct eh_tree_update){ .node = event->node };
-	err = check(t, event);
+	err = tree_check(t, event);
 	if (err)
 		return err;
 	if (now > t->now)
 		t->now = now;
-	deliver(t);
+	tree_deliver(t);
 	if (event->type == EH_TREE_ARRIVE)
 		tree_policy_arrive(t, event, update);
 	else if (event->type == EH_TREE_FINISH)

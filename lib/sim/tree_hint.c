@@ -13,29 +13,30 @@
 /* A key is the load: the lowest is chosen first. Above four million tasks all keys are the same. */
 #define KEY_NONE UINT32_MAX
 
-static inline uint32_t key_for(uint64_t load)
+static inline uint32_t hint_key_for(uint64_t load)
 {
 	return load < KEY_NONE ? (uint32_t)load : KEY_NONE - 1;
 }
 
-static inline uint32_t key_of(const struct eh_tree *t, uint32_t v)
+static inline uint32_t hint_key_of(const struct eh_tree *t, uint32_t v)
 {
-	return v < t->leaves ? key_for(t->load[v]) : t->least[v - t->leaves];
+	return v < t->leaves ? hint_key_for(t->load[v]) : t->least[v - t->leaves];
 }
 
-static inline uint32_t node_of(const struct eh_tree *t, uint32_t v)
+static inline uint32_t hint_node_of(const struct eh_tree *t, uint32_t v)
 {
 	return v < t->leaves ? v : t->least_node[v - t->leaves];
 }
 
 /* Lowest key below v, except below its child `but`. */
-static uint32_t least_below(const struct eh_tree *t, uint32_t v, unsigned int level, uint32_t but)
+static uint32_t hint_least_below(const struct eh_tree *t, uint32_t v, unsigned int level,
+				 uint32_t but)
 {
 	uint32_t first = tree_first(t, v, level);
 	uint32_t least = KEY_NONE;
 
 	for (uint32_t c = first; c < first + (1u << t->n); c++) {
-		uint32_t key = level > 1 ? t->least[c - t->leaves] : key_of(t, c);
+		uint32_t key = level > 1 ? t->least[c - t->leaves] : hint_key_of(t, c);
 
 		key = c == but ? KEY_NONE : key;
 		least = key < least ? key : least;
@@ -44,28 +45,28 @@ static uint32_t least_below(const struct eh_tree *t, uint32_t v, unsigned int le
 }
 
 /* The leaf that has it, at random among those that the children name. */
-static uint32_t pick_below(struct eh_tree *t, uint32_t v, unsigned int level, uint32_t but,
-			   uint32_t key)
+static uint32_t hint_pick_below(struct eh_tree *t, uint32_t v, unsigned int level, uint32_t but,
+				uint32_t key)
 {
 	uint32_t first = tree_first(t, v, level), equals = 0, child = first;
 
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		if (c != but && (level > 1 ? t->least[c - t->leaves] : key_of(t, c)) == key &&
+		if (c != but && (level > 1 ? t->least[c - t->leaves] : hint_key_of(t, c)) == key &&
 		    !eh_random_below(&t->random, ++equals))
 			child = c;
-	return node_of(t, child);
+	return hint_node_of(t, child);
 }
 
 /* Whether v knows that this leaf below it still has this key. */
-static bool is_still(const struct eh_tree *t, uint32_t v, unsigned int level, uint32_t node,
-		     uint32_t key)
+static bool hint_is_still(const struct eh_tree *t, uint32_t v, unsigned int level, uint32_t node,
+			  uint32_t key)
 {
 	uint32_t c;
 
 	if (tree_ancestor(t, node, level) != v)
 		return false;
 	c = tree_ancestor(t, node, level - 1);
-	return node_of(t, c) == node && key_of(t, c) == key;
+	return hint_node_of(t, c) == node && hint_key_of(t, c) == key;
 }
 
 void tree_hint_least(struct eh_tree *t, uint32_t leaf)
@@ -73,15 +74,15 @@ void tree_hint_least(struct eh_tree *t, uint32_t leaf)
 	for (unsigned int level = 1; level <= t->l; level++) {
 		uint32_t v = tree_ancestor(t, leaf, level), i = v - t->leaves, node;
 		uint32_t c = tree_ancestor(t, leaf, level - 1);
-		uint32_t key = key_of(t, c);
+		uint32_t key = hint_key_of(t, c);
 
 		if (key < t->least[i]) {
-			node = node_of(t, c);
-		} else if (is_still(t, v, level, t->least_node[i], t->least[i])) {
+			node = hint_node_of(t, c);
+		} else if (hint_is_still(t, v, level, t->least_node[i], t->least[i])) {
 			return;
 		} else {
-			key = least_below(t, v, level, EH_NO_CHILD);
-			node = pick_below(t, v, level, EH_NO_CHILD, key);
+			key = hint_least_below(t, v, level, EH_NO_CHILD);
+			node = hint_pick_below(t, v, level, EH_NO_CHILD, key);
 		}
 		t->least[i] = key;
 		t->least_node[i] = node;
@@ -89,19 +90,19 @@ void tree_hint_least(struct eh_tree *t, uint32_t leaf)
 }
 
 /* v answers its child c: the least loaded leaf that is not below c. */
-static void answer(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level)
+static void hint_answer(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level)
 {
 	uint32_t from = v - t->leaves, i = c - t->leaves, to = t->hint_to[i];
 	uint32_t key = t->least[from], least = t->least_node[from];
 
 	/* Another one is needed only if the least loaded of all is below c itself. */
 	if (tree_ancestor(t, least, level - 1) == c)
-		key = least_below(t, v, level, c);
+		key = hint_least_below(t, v, level, c);
 	if (t->hint_key[from] < key) {
 		key = t->hint_key[from];
 		to = t->hint_to[from];
-	} else if (!is_still(t, v, level, to, key)) {
-		to = pick_below(t, v, level, c, key);
+	} else if (!hint_is_still(t, v, level, to, key)) {
+		to = hint_pick_below(t, v, level, c, key);
 	}
 	if (t->hint_key[i] == key && t->hint_to[i] == to)
 		return;
@@ -114,7 +115,8 @@ static void answer(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int level
 void tree_hint_answer(struct eh_tree *t, uint32_t leaf)
 {
 	for (unsigned int level = t->l; level > 1; level--)
-		answer(t, tree_ancestor(t, leaf, level), tree_ancestor(t, leaf, level - 1), level);
+		hint_answer(t, tree_ancestor(t, leaf, level), tree_ancestor(t, leaf, level - 1),
+			    level);
 }
 
 void tree_hint_all(struct eh_tree *t)
@@ -125,13 +127,14 @@ void tree_hint_all(struct eh_tree *t)
 		for (uint32_t i = 0; i < 1u << t->n * (t->l - level); i++) {
 			uint32_t v = t->offset[level] + i, at = v - t->leaves;
 
-			t->least[at] = least_below(t, v, level, EH_NO_CHILD);
-			t->least_node[at] = pick_below(t, v, level, EH_NO_CHILD, t->least[at]);
+			t->least[at] = hint_least_below(t, v, level, EH_NO_CHILD);
+			t->least_node[at] = hint_pick_below(t, v, level, EH_NO_CHILD, t->least[at]);
 		}
 	t->hint_key[tree_top(t) - t->leaves] = KEY_NONE;
 	for (unsigned int level = t->l; level > 1; level--)
 		for (uint32_t i = 0; i < 1u << t->n * (t->l - level + 1); i++)
-			answer(t, t->offset[level] + (i >> t->n), t->offset[level - 1] + i, level);
+			hint_answer(t, t->offset[level] + (i >> t->n), t->offset[level - 1] + i,
+				    level);
 	/* It rides with the threshold. */
 	t->counts.hint_messages = messages;
 }
@@ -158,7 +161,7 @@ void tree_hint_used(struct eh_tree *t, uint32_t home, unsigned int level, uint32
 	if (tree_ancestor(t, home, level) == tree_ancestor(t, to, level))
 		return;
 	if (t->options.lag) {
-		uint32_t key = key_for(size);
+		uint32_t key = hint_key_for(size);
 
 		t->hint_key[i] = key < KEY_NONE - t->hint_key[i] ? t->hint_key[i] + key : KEY_NONE;
 		return;

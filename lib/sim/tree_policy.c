@@ -4,7 +4,7 @@
 #include "tree_hint.h"
 #include "tree_threshold.h"
 
-static unsigned int level_of(const struct eh_tree *t, uint32_t v)
+static unsigned int policy_level_of(const struct eh_tree *t, uint32_t v)
 {
 	unsigned int level = 0;
 
@@ -14,43 +14,43 @@ static unsigned int level_of(const struct eh_tree *t, uint32_t v)
 }
 
 /* State of v, on this level, as its parent sees it. */
-static enum eh_state seen(const struct eh_tree *t, uint32_t v, unsigned int level)
+static enum eh_state policy_seen(const struct eh_tree *t, uint32_t v, unsigned int level)
 {
 	return tree_judge(t, t->load[v], t->believed[v], tree_length(t, level));
 }
 
 /* The child to send a task to. A controller that is not a sender always has one, by theorems 2.1 and
  * 2.3. */
-static uint32_t best_child(struct eh_tree *t, uint32_t v, unsigned int level, uint64_t size)
+static uint32_t policy_best_child(struct eh_tree *t, uint32_t v, unsigned int level, uint64_t size)
 {
 	uint32_t first = tree_first(t, v, level);
 	struct eh_choice choice;
 
 	eh_choice_begin(&choice);
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		eh_choice_offer(&choice, c, seen(t, c, level - 1), t->load[c] + size,
+		eh_choice_offer(&choice, c, policy_seen(t, c, level - 1), t->load[c] + size,
 				t->believed[c], t->options.least, &t->random);
 	return choice.child;
 }
 
 /* A random child that is a sender. A sender has one (theorem 2.2); a controller that is ok may. */
-static uint32_t sender_child(struct eh_tree *t, uint32_t v, unsigned int level)
+static uint32_t policy_sender_child(struct eh_tree *t, uint32_t v, unsigned int level)
 {
 	uint32_t first = tree_first(t, v, level);
 	struct eh_choice choice;
 
 	eh_choice_begin(&choice);
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		if (seen(t, c, level - 1) == EH_SENDER)
+		if (policy_seen(t, c, level - 1) == EH_SENDER)
 			eh_choice_offer(&choice, c, EH_SENDER, 0, 0, false, &t->random);
 	return choice.child;
 }
 
 /* From the controller v, which is not a sender, down to a member that is not a sender. */
-static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size)
+static uint32_t policy_descend(struct eh_tree *t, uint32_t v, uint64_t size)
 {
-	for (unsigned int level = level_of(t, v); level; level--) {
-		uint32_t c = best_child(t, v, level, size);
+	for (unsigned int level = policy_level_of(t, v); level; level--) {
+		uint32_t c = policy_best_child(t, v, level, size);
 
 		t->counts.forwards += level > 1;
 		tree_threshold_pass(t, v, c, level - 1);
@@ -60,7 +60,7 @@ static uint32_t descend(struct eh_tree *t, uint32_t v, uint64_t size)
 }
 
 /* In a lazy tree the answer tells home its new threshold; true: with it home is not a sender. */
-static bool answered(struct eh_tree *t, unsigned int level, uint32_t home)
+static bool policy_answered(struct eh_tree *t, unsigned int level, uint32_t home)
 {
 	tree_threshold_ride(t, level, home);
 	return t->options.lazy && tree_state(t, home, 0) != EH_SENDER;
@@ -69,8 +69,8 @@ static bool answered(struct eh_tree *t, unsigned int level, uint32_t home)
 /* WhoDoTask: asks the ancestors of home upward. The member to run the task, or EH_NO_CHILD: all are
  * senders.
  * `hinted`: the level of the controller that named it by a hint. */
-static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned int *probes,
-		       unsigned int *hinted)
+static uint32_t policy_search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned int *probes,
+			      unsigned int *hinted)
 {
 	unsigned int found = 0;
 
@@ -81,7 +81,7 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 		if (t->least) {
 			uint32_t to = tree_hint_node(t, home, level);
 
-			if (to != EH_NO_CHILD && answered(t, level, home))
+			if (to != EH_NO_CHILD && policy_answered(t, level, home))
 				return home;
 			if (to != EH_NO_CHILD) {
 				*hinted = level;
@@ -100,13 +100,13 @@ static uint32_t search(struct eh_tree *t, uint32_t home, uint64_t size, unsigned
 	}
 	if (!found)
 		return EH_NO_CHILD;
-	if (answered(t, found, home))
+	if (policy_answered(t, found, home))
 		return home;
-	return descend(t, tree_ancestor(t, home, found), size);
+	return policy_descend(t, tree_ancestor(t, home, found), size);
 }
 
 /* The receiver that left its name here, if it still is not a sender. */
-static uint32_t take_offer(struct eh_tree *t, uint32_t home)
+static uint32_t policy_take_offer(struct eh_tree *t, uint32_t home)
 {
 	uint32_t to;
 
@@ -127,17 +127,17 @@ static uint32_t take_offer(struct eh_tree *t, uint32_t home)
  * rounded up. Then the task stays: a second change would be the same as the
  * first.
  */
-static uint32_t who_does(struct eh_tree *t, uint32_t home, uint64_t size, struct eh_tree_update *up,
-			 unsigned int *hinted)
+static uint32_t policy_who_does(struct eh_tree *t, uint32_t home, uint64_t size,
+				struct eh_tree_update *up, unsigned int *hinted)
 {
 	for (;;) {
 		uint32_t to;
 
 		if (tree_state(t, home, 0) != EH_SENDER)
 			return home;
-		to = take_offer(t, home);
+		to = policy_take_offer(t, home);
 		if (to == EH_NO_CHILD)
-			to = search(t, home, size, &up->probes, hinted);
+			to = policy_search(t, home, size, &up->probes, hinted);
 		if (to != EH_NO_CHILD || t->options.policy == EH_ETA2)
 			return to;
 		if (up->changed)
@@ -148,7 +148,7 @@ static uint32_t who_does(struct eh_tree *t, uint32_t home, uint64_t size, struct
 	}
 }
 
-static void count_load(struct eh_tree *t, uint32_t leaf, int64_t delta, bool known)
+static void policy_count_load(struct eh_tree *t, uint32_t leaf, int64_t delta, bool known)
 {
 	t->total += delta;
 	if (t->own != t->load)
@@ -167,7 +167,7 @@ void tree_policy_arrive(struct eh_tree *t, const struct eh_tree_event *event,
 	bool known;
 
 	t->counts.arrivals++;
-	to = named = who_does(t, home, event->size, up, &hinted);
+	to = named = policy_who_does(t, home, event->size, up, &hinted);
 	t->counts.probes += up->probes;
 	if (to == EH_NO_CHILD) {
 		t->counts.refused++;
@@ -185,7 +185,7 @@ void tree_policy_arrive(struct eh_tree *t, const struct eh_tree_event *event,
 	/* If a controller elsewhere placed it, the node's ancestors learn of it by its report. */
 	known = to != home &&
 		(!hinted || tree_ancestor(t, to, hinted) == tree_ancestor(t, home, hinted));
-	count_load(t, to, (int64_t)event->size, known);
+	policy_count_load(t, to, (int64_t)event->size, known);
 	if (hinted && named != home)
 		tree_hint_used(t, home, hinted, named, event->size);
 	up->node = to;
@@ -194,7 +194,7 @@ void tree_policy_arrive(struct eh_tree *t, const struct eh_tree_event *event,
 void tree_policy_place(struct eh_tree *t, const struct eh_tree_event *event)
 {
 	t->counts.arrivals++;
-	count_load(t, event->node, (int64_t)event->size, true);
+	policy_count_load(t, event->node, (int64_t)event->size, true);
 }
 
 /*
@@ -202,7 +202,7 @@ void tree_policy_place(struct eh_tree *t, const struct eh_tree_event *event)
  * there. It asks upward until an ancestor is a receiver itself: beyond it nobody
  * needs this node more than those below it do.
  */
-static void leave_offer(struct eh_tree *t, uint32_t leaf, struct eh_tree_update *up)
+static void policy_leave_offer(struct eh_tree *t, uint32_t leaf, struct eh_tree_update *up)
 {
 	for (unsigned int level = 1; level <= t->l; level++) {
 		uint32_t v = tree_ancestor(t, leaf, level), c;
@@ -210,11 +210,11 @@ static void leave_offer(struct eh_tree *t, uint32_t leaf, struct eh_tree_update 
 		up->probes++;
 		if (tree_state(t, v, level) == EH_RECEIVER)
 			return;
-		if (sender_child(t, v, level) == EH_NO_CHILD)
+		if (policy_sender_child(t, v, level) == EH_NO_CHILD)
 			continue;
 		tree_threshold_ride(t, level, leaf);
 		for (; level; level--) {
-			c = sender_child(t, v, level);
+			c = policy_sender_child(t, v, level);
 			t->counts.forwards += level > 1;
 			tree_threshold_pass(t, v, c, level - 1);
 			v = c;
@@ -232,11 +232,11 @@ void tree_policy_finish(struct eh_tree *t, const struct eh_tree_event *event,
 	enum eh_state before = tree_state(t, leaf, 0);
 
 	t->counts.finishes++;
-	count_load(t, leaf, -(int64_t)event->size, false);
+	policy_count_load(t, leaf, -(int64_t)event->size, false);
 	if (t->options.policy != EH_ETA2)
 		up->changed = tree_threshold_relax(t);
 	if (t->offer && before != EH_RECEIVER && tree_state(t, leaf, 0) == EH_RECEIVER)
-		leave_offer(t, leaf, up);
+		policy_leave_offer(t, leaf, up);
 	t->counts.probes += up->probes;
 	t->counts.receiver_probes += up->probes;
 }

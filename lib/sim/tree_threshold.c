@@ -16,7 +16,7 @@
  * a length of a task or more, theorem 4.1 (the top is not a sender after a change) holds for a threshold
  * that is rounded down too.
  */
-static uint64_t share(const struct eh_tree *t, uint64_t load)
+static uint64_t threshold_share(const struct eh_tree *t, uint64_t load)
 {
 	uint64_t tasks = eh_share(load, EH_TASK, (uint64_t)t->leaves * EH_TASK);
 	bool lower = t->options.policy == EH_HINT && t->length >= EH_TASK && tasks;
@@ -43,14 +43,14 @@ uint64_t tree_threshold_told(const struct eh_tree *t, uint32_t v, uint32_t leaf)
 		return t->threshold[leaf];
 	if (!t->basis_epoch[i])
 		return t->options.threshold;
-	return share(t, t->basis_load[i]);
+	return threshold_share(t, t->basis_load[i]);
 }
 
 /* v has a new basis: its threshold, and those it believes its children have, become shares of it. */
-static void rebase(struct eh_tree *t, uint32_t v, unsigned int level)
+static void threshold_rebase(struct eh_tree *t, uint32_t v, unsigned int level)
 {
 	uint32_t first = tree_first(t, v, level);
-	uint64_t part = share(t, t->basis_load[v - t->leaves]);
+	uint64_t part = threshold_share(t, t->basis_load[v - t->leaves]);
 
 	t->threshold[v] = part << t->n * level;
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
@@ -58,7 +58,7 @@ static void rebase(struct eh_tree *t, uint32_t v, unsigned int level)
 }
 
 /* The controller v takes the newer basis of the controller `from`. */
-static bool take_basis(struct eh_tree *t, uint32_t v, unsigned int level, uint32_t from)
+static bool threshold_take_basis(struct eh_tree *t, uint32_t v, unsigned int level, uint32_t from)
 {
 	uint32_t to = v - t->leaves, i = from - t->leaves;
 
@@ -67,7 +67,7 @@ static bool take_basis(struct eh_tree *t, uint32_t v, unsigned int level, uint32
 	t->basis_epoch[to] = t->basis_epoch[i];
 	t->basis_load[to] = t->basis_load[i];
 	t->counts.rides++;
-	rebase(t, v, level);
+	threshold_rebase(t, v, level);
 	return true;
 }
 
@@ -80,7 +80,7 @@ void tree_threshold_pass(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int
 		t->threshold[c] = t->believed[c];
 		return;
 	}
-	take_basis(t, c, level, v);
+	threshold_take_basis(t, c, level, v);
 }
 
 void tree_threshold_carry(struct eh_tree *t, uint32_t v, uint32_t leaf)
@@ -88,7 +88,7 @@ void tree_threshold_carry(struct eh_tree *t, uint32_t v, uint32_t leaf)
 	if (!t->options.lazy)
 		return;
 	for (unsigned int level = 1; level <= t->l; level++)
-		if (!take_basis(t, tree_ancestor(t, leaf, level), level, v))
+		if (!threshold_take_basis(t, tree_ancestor(t, leaf, level), level, v))
 			break;
 	tree_threshold_pass(t, tree_ancestor(t, leaf, 1), leaf, 0);
 }
@@ -114,11 +114,11 @@ void tree_threshold_modify(struct eh_tree *t)
 	if (t->options.lazy) {
 		t->basis_epoch[i] = (uint32_t)t->counts.changes;
 		t->basis_load[i] = load;
-		rebase(t, top, t->l);
+		threshold_rebase(t, top, t->l);
 		t->believed[top] = t->threshold[top];
 		return;
 	}
-	tree_threshold_set(t, share(t, load));
+	tree_threshold_set(t, threshold_share(t, load));
 	/* An edge for each node but the top. */
 	t->counts.threshold_messages += t->nodes - 1;
 }
@@ -139,7 +139,8 @@ bool tree_threshold_relax(struct eh_tree *t)
 	if (t->threshold[top] <= t->load[top] || t->threshold[top] - t->load[top] <= slack)
 		return false;
 	/* Floors may leave nothing to lower. */
-	if (t->options.floor && share(t, t->load[top]) << t->n * t->l >= t->threshold[top])
+	if (t->options.floor &&
+	    threshold_share(t, t->load[top]) << t->n * t->l >= t->threshold[top])
 		return false;
 	tree_threshold_modify(t);
 	return true;

@@ -209,7 +209,7 @@ int eh_world_start(struct eh_world *w, uint32_t node)
 }
 
 /* Whether the living node i has the other as its parent or as a child. */
-static bool is_linked(const struct eh_world *w, uint32_t i, uint32_t other)
+static bool world_is_linked(const struct eh_world *w, uint32_t i, uint32_t other)
 {
 	const struct eh_member *m = w->nodes[i].member;
 	uint32_t child;
@@ -236,7 +236,7 @@ int eh_world_kill(struct eh_world *w, uint32_t node)
 	for (uint32_t i = 0; i < w->size; i++) {
 		if (i == node || !w->nodes[i].member || world_is_cut(w, i, node))
 			continue;
-		if (i == parent || is_linked(w, i, node))
+		if (i == parent || world_is_linked(w, i, node))
 			world_plan(w, w->options.refuse,
 				   (struct world_happening){
 					   .type = WORLD_GONE, .node = i, .from = node });

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool is_sooner(const struct world_happening *a, const struct world_happening *b)
+static bool queue_is_sooner(const struct world_happening *a, const struct world_happening *b)
 {
 	return a->at != b->at ? a->at < b->at : a->order < b->order;
 }
@@ -24,7 +24,7 @@ void world_queue_free(struct world_queue *q)
 }
 
 /* Without memory a message may be lost, but time must go on. */
-static int make_room(struct world_queue *q)
+static int queue_make_room(struct world_queue *q)
 {
 	struct world_happening *more;
 
@@ -40,7 +40,7 @@ static int make_room(struct world_queue *q)
 
 int world_queue_add(struct world_queue *q, struct world_happening h)
 {
-	int err = make_room(q);
+	int err = queue_make_room(q);
 	size_t i = q->count;
 
 	if (err && (h.type != WORLD_TICK || i == q->room)) {
@@ -49,7 +49,7 @@ int world_queue_add(struct world_queue *q, struct world_happening h)
 	}
 	h.order = q->order++;
 	q->count++;
-	for (; i && is_sooner(&h, &q->heap[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && queue_is_sooner(&h, &q->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		q->heap[i] = q->heap[(i - 1) / 2];
 	q->heap[i] = h;
 	return err;
@@ -66,9 +66,9 @@ struct world_happening world_queue_take(struct world_queue *q)
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < q->count) {
-		if (child + 1 < q->count && is_sooner(&q->heap[child + 1], &q->heap[child]))
+		if (child + 1 < q->count && queue_is_sooner(&q->heap[child + 1], &q->heap[child]))
 			child++;
-		if (!is_sooner(&q->heap[child], &last))
+		if (!queue_is_sooner(&q->heap[child], &last))
 			break;
 		q->heap[i] = q->heap[child];
 		i = child;

@@ -20,7 +20,7 @@ struct world_task {
 	UT_hash_handle hh;
 };
 
-static struct world_task *find(struct eh_world *w, uint64_t id)
+static struct world_task *task_find(struct eh_world *w, uint64_t id)
 {
 	struct world_task *t;
 
@@ -28,23 +28,23 @@ static struct world_task *find(struct eh_world *w, uint64_t id)
 	return t;
 }
 
-static void drop(struct eh_world *w, struct world_task *t)
+static void task_drop(struct eh_world *w, struct world_task *t)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): clang does not follow the links of uthash */
 	HASH_DEL(w->tasks, t);
 	free(t);
 }
 
-static void end(struct eh_world *w, struct world_task *t)
+static void task_end(struct eh_world *w, struct world_task *t)
 {
 	w->nodes[t->at].own.load -= t->size;
 	w->nodes[t->at].touched = true;
-	drop(w, t);
+	task_drop(w, t);
 }
 
 /* It may end by that. */
-static void run(struct eh_world *w, struct world_task *t, uint32_t at,
-		const struct eh_message *answer)
+static void task_run(struct eh_world *w, struct world_task *t, uint32_t at,
+		     const struct eh_message *answer)
 {
 	struct world_node *n = &w->nodes[at];
 
@@ -66,14 +66,14 @@ static void run(struct eh_world *w, struct world_task *t, uint32_t at,
 					       .probes = t->probes,
 					       .id = t->id });
 	if (t->ends)
-		end(w, t);
+		task_end(w, t);
 }
 
 void world_task_answer(struct eh_world *w, const struct eh_message *msg)
 {
 	const struct eh_message_answer *answer = &msg->answer;
 	const struct eh_message_ask *ask = &answer->ask;
-	struct world_task *t = find(w, ask->id);
+	struct world_task *t = task_find(w, ask->id);
 
 	if (!t || t->state != TASK_ASKED)
 		return;
@@ -82,7 +82,7 @@ void world_task_answer(struct eh_world *w, const struct eh_message *msg)
 	if (ask->npath)
 		t->decider = ask->path[ask->npath - 1];
 	if (answer->to == EH_NO_NODE || answer->to == t->home) {
-		run(w, t, t->home, msg);
+		task_run(w, t, t->home, msg);
 		return;
 	}
 	t->state = TASK_STARTING;
@@ -94,24 +94,24 @@ void world_task_answer(struct eh_world *w, const struct eh_message *msg)
 
 void world_task_late(struct eh_world *w, uint64_t id)
 {
-	struct world_task *t = find(w, id);
+	struct world_task *t = task_find(w, id);
 
 	if (!t || t->state != TASK_ASKED)
 		return;
 	w->counts.late++;
-	run(w, t, t->home, NULL);
+	task_run(w, t, t->home, NULL);
 }
 
 void world_task_start(struct eh_world *w, uint64_t id)
 {
-	struct world_task *t = find(w, id);
+	struct world_task *t = task_find(w, id);
 	uint32_t to;
 
 	if (!t || t->state != TASK_STARTING)
 		return;
 	to = t->at;
 	if (w->nodes[to].member && !world_is_cut(w, t->home, to)) {
-		run(w, t, to, NULL);
+		task_run(w, t, to, NULL);
 		world_touch(w, to);
 		return;
 	}
@@ -119,7 +119,7 @@ void world_task_start(struct eh_world *w, uint64_t id)
 		   &(struct eh_member_event){
 			   .type = EH_ME_FAILED,
 			   .failed = { .id = id, .to = to, .decider = t->decider } });
-	run(w, t, t->home, NULL);
+	task_run(w, t, t->home, NULL);
 }
 
 int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t size)
@@ -127,7 +127,7 @@ int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t s
 	const struct eh_report *own = &w->nodes[node].own;
 	struct world_task *t;
 
-	if (find(w, id))
+	if (task_find(w, id))
 		return -EINVAL;
 	t = calloc(1, sizeof(*t));
 	if (!t)
@@ -142,7 +142,7 @@ int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t s
 	}
 	w->counts.arrivals++;
 	if (eh_state(own->load, own->threshold, own->length) != EH_SENDER) {
-		run(w, t, node, NULL);
+		task_run(w, t, node, NULL);
 	} else {
 		w->counts.asked++;
 		t->asked = true;
@@ -158,7 +158,7 @@ int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t s
 
 int world_task_finish(struct eh_world *w, uint64_t id)
 {
-	struct world_task *t = find(w, id);
+	struct world_task *t = task_find(w, id);
 
 	if (!t)
 		return -EINVAL;
@@ -166,7 +166,7 @@ int world_task_finish(struct eh_world *w, uint64_t id)
 	if (t->state == TASK_RUNNING) {
 		const uint32_t at = t->at;
 
-		end(w, t);
+		task_end(w, t);
 		world_touch(w, at);
 	}
 	return 0;
@@ -191,7 +191,7 @@ void world_task_lose(struct eh_world *w, uint32_t node)
 						       .node = t->home,
 						       .to = t->at,
 						       .id = t->id });
-		drop(w, t);
+		task_drop(w, t);
 	}
 }
 
@@ -200,5 +200,5 @@ void world_task_free(struct eh_world *w)
 	struct world_task *t, *next;
 
 	HASH_ITER(hh, w->tasks, t, next)
-		drop(w, t);
+		task_drop(w, t);
 }

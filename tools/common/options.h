@@ -47,7 +47,7 @@ int options_each(int argc, char **argv, const struct option *options,
 		 int (*take)(void *ctx, int value, const char *text), void *ctx);
 
 /** Reads argv by the table (ended by a row without a name) into `arguments`. As options_each(). */
-int options_parse(int argc, char **argv, const struct option_row *table, void *arguments);
+int options_parse(int argc, char **argv, const struct option_row *arguments_table, void *arguments);
 
 /** Prints the rows of the table for --help. */
 void options_help(const struct option_row *table);

@@ -17,31 +17,31 @@
 #define ARRIVALS 500
 
 /* By enum eh_policy; those after it are for --load only. */
-static const char *const policies[] = { "eta",	 "eta1", "eta2", "hint",  "idle",
-					"local", "two",	 "jiq",	 "shared" };
+static const char *const arguments_policies[] = { "eta",   "eta1", "eta2", "hint",  "idle",
+						  "local", "two",  "jiq",  "shared" };
 
-static int take_topology(void *arguments, const char *text)
+static int arguments_take_topology(void *arguments, const char *text)
 {
 	struct eh_topology *t = &((struct arguments *)arguments)->run.tree.topology;
 
 	return eh_topology_parse(text, t) || t->n * t->l > TOPOLOGY_BITS_MAX;
 }
 
-static int take_threshold(void *arguments, const char *text)
+static int arguments_take_threshold(void *arguments, const char *text)
 {
 	struct arguments *a = arguments;
 
 	return value_tasks(text, EH_TREE_VALUE_MAX, &a->run.tree.threshold);
 }
 
-static int take_length(void *arguments, const char *text)
+static int arguments_take_length(void *arguments, const char *text)
 {
 	struct arguments *a = arguments;
 
 	return value_tasks(text, EH_TREE_VALUE_MAX, &a->run.tree.length);
 }
 
-static int take_fail(void *arguments, const char *text)
+static int arguments_take_fail(void *arguments, const char *text)
 {
 	struct arguments *a = arguments;
 
@@ -51,7 +51,7 @@ static int take_fail(void *arguments, const char *text)
 	return 0;
 }
 
-static int take_service(void *arguments, const char *text)
+static int arguments_take_service(void *arguments, const char *text)
 {
 	struct arguments *a = arguments;
 
@@ -59,7 +59,7 @@ static int take_service(void *arguments, const char *text)
 	return !*text;
 }
 
-static int take_speeds(void *arguments, const char *text)
+static int arguments_take_speeds(void *arguments, const char *text)
 {
 	return load_options_speeds(&((struct arguments *)arguments)->load, text);
 }
@@ -67,7 +67,7 @@ static int take_speeds(void *arguments, const char *text)
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct option_row table[] = {
-	{ "topology", OPTION_OWN, 0, "n,l", .take = take_topology,
+	{ "topology", OPTION_OWN, 0, "n,l", .take = arguments_take_topology,
 	  .wanted = "n,l with n*l at most 24 is needed, such as 3,2", .help = "EH(n,l); 3,2" },
 	{ "policy", OPTION_WORD, AT(policy), "eta|eta1|eta2|hint|idle|local|two|jiq|shared",
 	  .wanted = "eta, eta1, eta2 or hint is needed, or with --load idle, local, two,\n"
@@ -77,10 +77,10 @@ static const struct option_row table[] = {
 		  "room. With --load (eta2 not): idle takes free processors first,\n"
 		  "local stays at home, two is the better of home and another\n"
 		  "node, jiq joins an idle queue, shared is one queue for all" },
-	{ "threshold", OPTION_OWN, 0, "T0", .take = take_threshold,
+	{ "threshold", OPTION_OWN, 0, "T0", .take = arguments_take_threshold,
 	  .wanted = "a number of tasks is needed, such as 1 or 0.5",
 	  .help = "of each node at the start; 0, for eta1 and eta2 1" },
-	{ "length", OPTION_OWN, 0, "A", .take = take_length,
+	{ "length", OPTION_OWN, 0, "A", .take = arguments_take_length,
 	  .wanted = "a number of tasks is needed, such as 1 or 0.5",
 	  .help = "threshold length; 1" },
 	{ "arrivals", OPTION_COUNT, AT(run.arrivals), "N", .count = { 1, UINT32_MAX },
@@ -121,7 +121,8 @@ static const struct option_row table[] = {
 	  .wanted = "a number of mean inter-arrival times is needed, 0.1 or more",
 	  .help = "with --messages, in mean inter-arrival times; 20, or 10 D if\n"
 		  "that is more" },
-	{ "fail", OPTION_OWN, 0, "'WHAT CODE@T'", .take = take_fail, .wanted = "too many of them",
+	{ "fail", OPTION_OWN, 0, "'WHAT CODE@T'", .take = arguments_take_fail,
+	  .wanted = "too many of them",
 	  .help = "with --messages: a failure at arrival T; may be repeated. The\n"
 		  "node, controller, group or half (of a group) CODE dies;\n"
 		  "`node@T`: a random node; `top@T`: the top controller;\n"
@@ -131,7 +132,8 @@ static const struct option_row table[] = {
 	  .wanted = "a part of what the processors can do is needed, below 1",
 	  .help = "tasks compute, and end: work that arrives for what all\n"
 		  "processors can do; times are in mean service times" },
-	{ "service", OPTION_OWN, 0, "exp|hyper|pareto|constant|FILE", .take = take_service,
+	{ "service", OPTION_OWN, 0, "exp|hyper|pareto|constant|FILE",
+	  .take = arguments_take_service,
 	  .wanted = "exp, hyper, pareto, constant or a file is needed",
 	  .help = "with --load: distribution of service times, or a file of them,\n"
 		  "one per line; exp" },
@@ -141,7 +143,7 @@ static const struct option_row table[] = {
 		  "for one in turn; share" },
 	{ "cpus", OPTION_COUNT, AT(load.cpus), "C", .count = { 1, EH_LOAD_PROCESSORS_MAX },
 	  .help = "with --load: processors of each node; 1" },
-	{ "speeds", OPTION_OWN, 0, "S,S,…", .take = take_speeds,
+	{ "speeds", OPTION_OWN, 0, "S,S,…", .take = arguments_take_speeds,
 	  .wanted = "positive numbers with commas are needed",
 	  .help = "with --load: of the nodes' processors, in turn; 1" },
 	{ "transfer-cost", OPTION_REAL, AT(load.load.transfer), "X", .real = { 0, 1e3 },
@@ -174,11 +176,11 @@ void arguments_help(void)
 
 const char *arguments_policy(const struct arguments *a)
 {
-	return policies[a->policy];
+	return arguments_policies[a->policy];
 }
 
 /* What --messages cannot do, and what only it can. */
-static int check_messages(const struct arguments *a)
+static int arguments_check_messages(const struct arguments *a)
 {
 	const struct eh_tree_options *o = &a->run.tree;
 
@@ -197,7 +199,7 @@ static int check_messages(const struct arguments *a)
 }
 
 /* What --load cannot do, and what only it can. */
-static int check_load(struct arguments *a)
+static int arguments_check_load(struct arguments *a)
 {
 	static const enum eh_load_policy by_policy[] = {
 		EH_LOAD_ETA,   EH_LOAD_ETA1, EH_LOAD_POLICIES, EH_LOAD_HINT,   EH_LOAD_IDLE,
@@ -214,7 +216,7 @@ static int check_load(struct arguments *a)
 			       ? bad_usage(
 					 "--policy %s, --service, --discipline, --cpus, --speeds, "
 					 "--transfer-cost, --stale, --hot, --hold: only with --load",
-					 policies[a->policy])
+					 arguments_policies[a->policy])
 			       : 0;
 	if (by_policy[a->policy] == EH_LOAD_POLICIES)
 		return bad_usage("--load: not with --policy eta2, which refuses tasks");
@@ -253,7 +255,7 @@ int arguments_parse(struct arguments *a, int argc, char **argv)
 	if (a->decisions && a->runs > 1)
 		return bad_usage("--decisions: of one run only, not of --runs %u",
 				 (unsigned int)a->runs);
-	code = check_load(a);
+	code = arguments_check_load(a);
 	if (code)
 		return code;
 	tree->policy = a->policy <= EH_HINT ? (enum eh_policy)a->policy : EH_ETA;
@@ -262,7 +264,7 @@ int arguments_parse(struct arguments *a, int argc, char **argv)
 	/* Two states: with a threshold of 0 all would be senders. */
 	if (tree->threshold == THRESHOLD_NOT_GIVEN)
 		tree->threshold = tree->policy == EH_ETA1 || tree->policy == EH_ETA2 ? EH_TASK : 0;
-	return check_messages(a);
+	return arguments_check_messages(a);
 }
 
 int arguments_failures(struct arguments *a)

@@ -16,7 +16,7 @@ struct kind {
 	int level; /* of the code: 0 a node, 1 a group, -1 either */
 };
 
-static const struct kind kinds[] = {
+static const struct kind failure_kinds[] = {
 	{ "node", FAILURE_NODE, false, false, 0 },
 	{ "top", FAILURE_TOP, false, false, -1 },
 	{ "controller", FAILURE_CONTROLLER, true, false, 1 },
@@ -27,7 +27,7 @@ static const struct kind kinds[] = {
 };
 
 /* A number of arrivals, with decimals; moves *text to its end. */
-static int parse_time(const char **text, double *out)
+static int failure_time(const char **text, double *out)
 {
 	/* strtod() would also take the first dot of "..", exponents and the like */
 	size_t length = strspn(*text, "0123456789");
@@ -44,16 +44,17 @@ static int parse_time(const char **text, double *out)
 	return *end || *out > 1e9 ? -EINVAL : 0;
 }
 
-static const struct kind *find_kind(const char *word, size_t length)
+static const struct kind *failure_find(const char *word, size_t length)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strlen(kinds[i].word) == length && !strncmp(kinds[i].word, word, length))
-			return &kinds[i];
+	for (size_t i = 0; i < sizeof(failure_kinds) / sizeof(failure_kinds[0]); i++)
+		if (strlen(failure_kinds[i].word) == length &&
+		    !strncmp(failure_kinds[i].word, word, length))
+			return &failure_kinds[i];
 	return NULL;
 }
 
-static const char *parse_code(const struct kind *kind, const char *text, size_t length,
-			      const struct eh_topology *topology, struct failure *out)
+static const char *failure_code(const struct kind *kind, const char *text, size_t length,
+				const struct eh_topology *topology, struct failure *out)
 {
 	char code[EH_CODE_TEXT];
 	bool node;
@@ -76,15 +77,15 @@ static const char *parse_code(const struct kind *kind, const char *text, size_t 
 }
 
 /* "T", or "T..T"; to the end of the text. */
-static const char *parse_times(const struct kind *kind, const char *text, struct failure *out)
+static const char *failure_times(const struct kind *kind, const char *text, struct failure *out)
 {
-	if (parse_time(&text, &out->at))
+	if (failure_time(&text, &out->at))
 		return "T is a number of arrivals";
 	if (kind->ends) {
 		if (strncmp(text, "..", 2))
 			return "two times are needed, as in `cut 0.1@100..200`";
 		text += 2;
-		if (parse_time(&text, &out->until) || out->until <= out->at)
+		if (failure_time(&text, &out->until) || out->until <= out->at)
 			return "the second time is a number of arrivals, after the first";
 	}
 	return *text ? "not understood" : NULL;
@@ -99,14 +100,14 @@ const char *failure_parse(const char *text, const struct eh_topology *topology, 
 	*out = (struct failure){ .any = true };
 	if (!at)
 		return "@T is missing, the time in arrivals";
-	kind = find_kind(text, word);
+	kind = failure_find(text, word);
 	if (!kind)
 		return "node, top, controller, group, half, cut or back is needed";
 	out->kind = kind->kind;
 	if (text[word] == ' ')
-		wrong = parse_code(kind, text + word + 1, (size_t)(at - text) - word - 1, topology,
-				   out);
+		wrong = failure_code(kind, text + word + 1, (size_t)(at - text) - word - 1,
+				     topology, out);
 	else if (kind->code)
 		wrong = "a code is needed, as in `group 0.3@100`";
-	return wrong ? wrong : parse_times(kind, at + 1, out);
+	return wrong ? wrong : failure_times(kind, at + 1, out);
 }

@@ -13,9 +13,9 @@
 #define TIME_MAX 1e12 /* largest service time of a file */
 #define SPEED_MAX 1e3
 
-static const char *const services[] = { "exp", "hyper", "pareto", "constant", NULL };
+static const char *const options_services[] = { "exp", "hyper", "pareto", "constant", NULL };
 
-static int add(double **array, size_t *count, double value)
+static int options_add(double **array, size_t *count, double value)
 {
 	/* it doubles at each power of two */
 	if (!(*count & (*count - 1))) {
@@ -39,14 +39,14 @@ int load_options_speeds(struct load_options *o, const char *text)
 	while (!err && (word = strsep(&save, ",")))
 		err = parse_real(word, SPEED_MAX, &speed) || speed < 1 / SPEED_MAX
 			      ? -EINVAL
-			      : add(&o->speeds, &o->load.nspeeds, speed);
+			      : options_add(&o->speeds, &o->load.nspeeds, speed);
 	free(copy);
 	o->load.speeds = o->speeds;
 	return err;
 }
 
 /* One line: a number, a comment, or nothing. */
-static int read_line(struct load_options *o, char *line, unsigned long number)
+static int options_read_line(struct load_options *o, char *line, unsigned long number)
 {
 	double time;
 	char *word, *save;
@@ -60,12 +60,12 @@ static int read_line(struct load_options *o, char *line, unsigned long number)
 	if (strtok_r(NULL, " \t", &save) || parse_real(word, TIME_MAX, &time) || !(time > 0))
 		return fail(EXIT_USAGE, "%s:%lu: a service time above 0 is needed, one per line",
 			    o->service, number);
-	if (add(&o->times, &o->load.ntrace, time))
+	if (options_add(&o->times, &o->load.ntrace, time))
 		return fail(EXIT_REFUSED, "%s:%lu: no memory for more", o->service, number);
 	return 0;
 }
 
-static int read_times(struct load_options *o)
+static int options_read_times(struct load_options *o)
 {
 	FILE *file = fopen(o->service, "r");
 	unsigned long number = 0;
@@ -77,7 +77,7 @@ static int read_times(struct load_options *o)
 		return fail(EXIT_USAGE, "--service %s: %s", o->service, strerror(errno));
 	errno = 0;
 	while (!code && getline(&line, &room, file) >= 0) {
-		code = read_line(o, line, ++number);
+		code = options_read_line(o, line, ++number);
 		errno = 0;
 	}
 	if (!code && !feof(file))
@@ -94,7 +94,7 @@ int load_options_finish(struct load_options *o)
 {
 	struct eh_load_options *load = &o->load;
 	uint64_t nodes = 1ull << load->topology.n * load->topology.l;
-	int service = parse_word(services, o->service ? o->service : services[0]);
+	int service = parse_word(options_services, o->service ? o->service : options_services[0]);
 
 	load->processors = o->cpus ? (unsigned int)o->cpus : 1;
 	load->transfer = load->transfer < 0 ? TRANSFER_COST : load->transfer;
@@ -106,9 +106,9 @@ int load_options_finish(struct load_options *o)
 		return bad_usage("--hot: there are %llu nodes", (unsigned long long)nodes);
 	load->hot = (uint32_t)o->hot;
 	if (!o->service)
-		o->service = services[0];
+		o->service = options_services[0];
 	load->service = service >= 0 ? (enum eh_load_service)service : EH_LOAD_TRACE;
-	return service >= 0 ? 0 : read_times(o);
+	return service >= 0 ? 0 : options_read_times(o);
 }
 
 void load_options_free(struct load_options *o)

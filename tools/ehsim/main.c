@@ -5,7 +5,7 @@
 #include "plot.h"
 #include "report.h"
 
-static int report(const struct sums *s, bool json)
+static int main_report(const struct sums *s, bool json)
 {
 	json_t *doc;
 	int code;
@@ -20,7 +20,7 @@ static int report(const struct sums *s, bool json)
 	return code;
 }
 
-static int simulate_load(const struct arguments *a, bool json)
+static int main_simulate_load(const struct arguments *a, bool json)
 {
 	struct load_sums s;
 	json_t *doc;
@@ -38,7 +38,7 @@ static int simulate_load(const struct arguments *a, bool json)
 	return code;
 }
 
-static int simulate(int argc, char **argv, bool json)
+static int main_simulate(int argc, char **argv, bool json)
 {
 	struct arguments a;
 	struct sums s = { 0 };
@@ -47,7 +47,7 @@ static int simulate(int argc, char **argv, bool json)
 
 	code = arguments_parse(&a, argc, argv);
 	if (code || arguments_load(&a)) {
-		code = code ? code : simulate_load(&a, json);
+		code = code ? code : main_simulate_load(&a, json);
 		arguments_free(&a);
 		return code;
 	}
@@ -63,7 +63,7 @@ static int simulate(int argc, char **argv, bool json)
 	if (!code && a.plot)
 		code = plot_draw(&a.run, arguments_policy(&a), a.seed, a.runs, a.plot);
 	if (!code)
-		code = report(&s, json);
+		code = main_report(&s, json);
 	sums_free(&s);
 	trace_free(&trace);
 	return code;
@@ -80,5 +80,5 @@ int main(int argc, char **argv)
 		arguments_help();
 		return command_finish(EXIT_DONE);
 	}
-	return command_finish(simulate(argc, argv, json));
+	return command_finish(main_simulate(argc, argv, json));
 }

@@ -23,7 +23,7 @@ struct curve {
 };
 
 /* Means since the last sample: a mean of the whole run would hide what happens now. */
-static void sampled(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
+static void plot_sampled(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
 {
 	struct curve *c = ctx;
 	const struct eh_tree_counts *counts = eh_tree_counts(tree);
@@ -43,9 +43,9 @@ static void sampled(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
 	c->next++;
 }
 
-static int run_curve(struct curve *c, uint64_t seed, uint64_t runs)
+static int plot_run_curve(struct curve *c, uint64_t seed, uint64_t runs)
 {
-	struct run_watch watch = { .ctx = c, .sampled = sampled };
+	struct run_watch watch = { .ctx = c, .sampled = plot_sampled };
 
 	watch.every = (run_arrivals(&c->options) + POINTS - 1) / POINTS;
 	if (!watch.every)
@@ -62,7 +62,7 @@ static int run_curve(struct curve *c, uint64_t seed, uint64_t runs)
 	return 0;
 }
 
-static void write_data(FILE *script, const struct curve *c, unsigned int index, uint64_t runs)
+static void plot_write_data(FILE *script, const struct curve *c, unsigned int index, uint64_t runs)
 {
 	fprintf(script, "$c%u << EOD\n", index);
 	/* until the first refusal of any run */
@@ -81,7 +81,7 @@ struct figure {
 	uint64_t runs;
 };
 
-static void write_script(FILE *script, const void *ctx)
+static void plot_write_script(FILE *script, const void *ctx)
 {
 	const struct figure *f = ctx;
 	static const char *const panels[] = { "mean number of controllers probed",
@@ -91,7 +91,7 @@ static void write_script(FILE *script, const void *ctx)
 			"set key outside below maxrows 3\nset grid\nset yrange [0:*]\n"
 			"set xlabel 'total load (tasks)'\n");
 	for (unsigned int i = 0; i < f->count; i++)
-		write_data(script, &f->curves[i], i, f->runs);
+		plot_write_data(script, &f->curves[i], i, f->runs);
 	fprintf(script, "set multiplot layout 2,1\n");
 	for (unsigned int panel = 0; panel < 2; panel++) {
 		fprintf(script, "set ylabel '%s'\nplot ", panels[panel]);
@@ -104,7 +104,7 @@ static void write_script(FILE *script, const void *ctx)
 }
 
 /* ETA, ETA1 and ETA2 with four thresholds, as in the paper; all else as this call has it. */
-static unsigned int paper_curves(struct curve *curves, const struct run_options *options)
+static unsigned int plot_paper_curves(struct curve *curves, const struct run_options *options)
 {
 	unsigned int count = 0;
 
@@ -136,15 +136,16 @@ int plot_draw(const struct run_options *options, const char *policy, uint64_t se
 	if (!curves)
 		return fail(EXIT_REFUSED, "no memory for the plot");
 	if (!options->trace)
-		count = paper_curves(curves, options);
+		count = plot_paper_curves(curves, options);
 	if (options->trace || options->tree.policy == EH_HINT) {
 		curves[count].options = *options;
 		snprintf(curves[count++].title, sizeof(curves[0].title), "%s", policy);
 	}
 	for (unsigned int i = 0; i < count && !code; i++)
-		code = run_curve(&curves[i], seed, runs);
+		code = plot_run_curve(&curves[i], seed, runs);
 	if (!code)
-		code = gnuplot_draw(path, write_script, &(struct figure){ curves, count, runs });
+		code = gnuplot_draw(path, plot_write_script,
+				    &(struct figure){ curves, count, runs });
 	progress_show("plotting", 1, 1);
 	free(curves);
 	return code;

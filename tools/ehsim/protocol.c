@@ -23,7 +23,7 @@ void protocol_add(struct protocol *to, const struct protocol *from)
 }
 
 /* Messages per placement: up, back, and the reservation with its answer. */
-static double per_ask(const struct protocol *p)
+static double protocol_per_ask(const struct protocol *p)
 {
 	uint64_t all = p->messages[EH_MSG_ASK] + p->messages[EH_MSG_ANSWER] + 2 * p->reserved;
 
@@ -40,8 +40,8 @@ json_t *protocol_json(const struct protocol *p, uint64_t runs)
 				    json_real((double)p->messages[i] / n));
 	json_object_set_new(messages, "reservation", json_real((double)p->reserved * 2 / n));
 	return json_pack("{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:{s:f,s:f},s:f}", "messages",
-			 messages, "at_top", (double)p->at_top / n, "per_ask", per_ask(p), "asked",
-			 (double)p->asked / n, "home", (double)p->home / n, "away",
+			 messages, "at_top", (double)p->at_top / n, "per_ask", protocol_per_ask(p),
+			 "asked", (double)p->asked / n, "home", (double)p->home / n, "away",
 			 (double)p->away / n, "late", (double)p->late / n, "lost",
 			 (double)p->lost / n, "nowhere", (double)p->nowhere / n, "killed",
 			 (double)p->killed / n, "without_controller", "mean", p->orphaned / n,
@@ -62,5 +62,6 @@ void protocol_print(const struct protocol *p, uint64_t runs)
 	printf("messages:");
 	for (size_t i = 0; i < EH_MSG_TYPES; i++)
 		printf(" %s %.1f,", eh_message_name(i), (double)p->messages[i] / n);
-	printf(" reservation %.1f; %.2f for an ask\n", (double)p->reserved * 2 / n, per_ask(p));
+	printf(" reservation %.1f; %.2f for an ask\n", (double)p->reserved * 2 / n,
+	       protocol_per_ask(p));
 }

@@ -6,7 +6,7 @@
 #include "tools/common/common.h"
 
 /* Whole numbers of tasks are integers. */
-static json_t *tasks_json(bool known, uint64_t thousandths)
+static json_t *report_tasks_json(bool known, uint64_t thousandths)
 {
 	if (!known)
 		return json_null();
@@ -16,17 +16,17 @@ static json_t *tasks_json(bool known, uint64_t thousandths)
 }
 
 /* Of every arrival: those probed, and those it was sent down through. */
-static double looked_at(const struct eh_tree_counts *c)
+static double report_looked_at(const struct eh_tree_counts *c)
 {
 	return c->arrivals ? (double)(c->probes + c->forwards) / (double)c->arrivals : 0;
 }
 
-static double per_second(const struct sums *s)
+static double report_per_second(const struct sums *s)
 {
 	return s->cpu > 0 ? (double)s->counts.arrivals / s->cpu : 0;
 }
 
-static double bytes_per_node(const struct sums *s)
+static double report_bytes_per_node(const struct sums *s)
 {
 	const struct eh_topology *t = &s->arguments->run.tree.topology;
 
@@ -34,7 +34,7 @@ static double bytes_per_node(const struct sums *s)
 }
 
 /* Over the edges of the tree, one way, as means of one run. */
-static json_t *messages_json(const struct eh_tree_counts *c, double runs)
+static json_t *report_messages_json(const struct eh_tree_counts *c, double runs)
 {
 	return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "forwards",
 			 (double)c->forwards / runs, "probes", (double)c->probes / runs,
@@ -46,7 +46,7 @@ static json_t *messages_json(const struct eh_tree_counts *c, double runs)
 			 (double)c->missed / runs);
 }
 
-static json_t *head_json(const struct sums *s)
+static json_t *report_head_json(const struct sums *s)
 {
 	const struct arguments *a = s->arguments;
 	const struct eh_topology *t = &a->run.tree.topology;
@@ -61,8 +61,8 @@ static json_t *head_json(const struct sums *s)
 		"seed", (json_int_t)a->seed, "mpn", "mean", s->mpn.sum / runs, "sd",
 		sums_deviation(&s->mpn, a->runs), "threshold_changes", "mean",
 		(double)c->changes / runs, "refused", (json_int_t)c->refused, "first_refusal_load",
-		"min", tasks_json(refused, s->refusal_min), "max",
-		tasks_json(refused, s->refusal_max), "transfers", (json_int_t)c->transfers);
+		"min", report_tasks_json(refused, s->refusal_min), "max",
+		report_tasks_json(refused, s->refusal_max), "transfers", (json_int_t)c->transfers);
 }
 
 json_t *report_json(const struct sums *s)
@@ -70,22 +70,24 @@ json_t *report_json(const struct sums *s)
 	const struct arguments *a = s->arguments;
 	bool messages = a->run.messages;
 	double runs = (double)a->runs;
-	json_t *doc = head_json(s);
+	json_t *doc = report_head_json(s);
 
 	if (!doc)
 		return NULL;
 	json_object_set_new(doc, "load",
-			    json_pack("{s:o,s:o,s:f}", "min", tasks_json(true, s->load_min), "max",
-				      tasks_json(true, s->load_max), "total", s->total / runs));
+			    json_pack("{s:o,s:o,s:f}", "min", report_tasks_json(true, s->load_min),
+				      "max", report_tasks_json(true, s->load_max), "total",
+				      s->total / runs));
 	json_object_set_new(doc, "spread",
 			    json_pack("{s:f,s:f}", "mean", s->spread.sum / runs, "sd",
 				      sums_deviation(&s->spread, a->runs)));
-	json_object_set_new(doc, "looked_at", json_pack("{s:f}", "mean", looked_at(&s->counts)));
-	json_object_set_new(doc, "messages", messages_json(&s->counts, runs));
+	json_object_set_new(doc, "looked_at",
+			    json_pack("{s:f}", "mean", report_looked_at(&s->counts)));
+	json_object_set_new(doc, "messages", report_messages_json(&s->counts, runs));
 	json_object_set_new(doc, "seconds", json_real(s->seconds));
-	json_object_set_new(doc, "decisions_per_second", json_real(per_second(s)));
+	json_object_set_new(doc, "decisions_per_second", json_real(report_per_second(s)));
 	json_object_set_new(doc, "bytes_per_node",
-			    messages ? json_null() : json_real(bytes_per_node(s)));
+			    messages ? json_null() : json_real(report_bytes_per_node(s)));
 	json_object_set_new(doc, "protocol",
 			    messages ? protocol_json(&s->protocol, a->runs) : json_null());
 	if (a->decisions)
@@ -93,7 +95,7 @@ json_t *report_json(const struct sums *s)
 	return doc;
 }
 
-static void print_decisions(const struct sums *s)
+static void report_print_decisions(const struct sums *s)
 {
 	const json_t *decision;
 	size_t i;
@@ -111,13 +113,13 @@ void report_print(const struct sums *s)
 	const struct eh_tree_counts *c = &s->counts;
 	double runs = (double)a->runs;
 
-	print_decisions(s);
+	report_print_decisions(s);
 	printf("%s on EH(%u,%u), %u run%s of %llu arrivals\n", arguments_policy(a), t->n, t->l,
 	       (unsigned int)a->runs, a->runs > 1 ? "s" : "",
 	       (unsigned long long)(c->arrivals / a->runs));
 	printf("controllers probed for an arrival (MPN)  %.3f ± %.3f\n", s->mpn.sum / runs,
 	       sums_deviation(&s->mpn, a->runs));
-	printf("and with those it was sent down through  %.3f\n", looked_at(c));
+	printf("and with those it was sent down through  %.3f\n", report_looked_at(c));
 	printf("threshold changes                        %.2f\n", (double)c->changes / runs);
 	printf("transfers                                %.1f\n", (double)c->transfers / runs);
 	if (c->refused)
@@ -136,5 +138,6 @@ void report_print(const struct sums *s)
 	       (double)c->offers / runs);
 	if (c->missed)
 		printf("declined by the executor                 %.1f\n", (double)c->missed / runs);
-	printf("%.3g decisions a second, %.1f bytes a node\n", per_second(s), bytes_per_node(s));
+	printf("%.3g decisions a second, %.1f bytes a node\n", report_per_second(s),
+	       report_bytes_per_node(s));
 }

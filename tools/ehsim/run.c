@@ -22,7 +22,7 @@ struct run {
 	uint32_t *where; /* traces, by task: its node; in a world the task itself */
 };
 
-static int remember(struct run *run, uint32_t node)
+static int run_remember(struct run *run, uint32_t node)
 {
 	if (run->count == run->room) {
 		size_t room = run->room ? 2 * run->room : 1024;
@@ -37,7 +37,7 @@ static int remember(struct run *run, uint32_t node)
 	return 0;
 }
 
-static int arrive(struct run *run, uint32_t task, uint32_t node, uint64_t size, uint32_t *to)
+static int run_arrive(struct run *run, uint32_t task, uint32_t node, uint64_t size, uint32_t *to)
 {
 	const struct eh_tree_event event = { .type = EH_TREE_ARRIVE, .node = node, .size = size };
 	const struct run_watch *watch = run->watch;
@@ -70,7 +70,7 @@ counted:
 }
 
 /* `where`: the node; in a world the task. */
-static int finish(struct run *run, uint32_t where, uint64_t size)
+static int run_finish(struct run *run, uint32_t where, uint64_t size)
 {
 	const struct eh_tree_event event = { .type = EH_TREE_FINISH, .node = where, .size = size };
 	struct eh_tree_update update;
@@ -82,7 +82,7 @@ static int finish(struct run *run, uint32_t where, uint64_t size)
 	return eh_tree_step(run->tree, &event, run->now, &update);
 }
 
-static int pass_time(struct run *run)
+static int run_pass(struct run *run)
 {
 	if (run->world) /* by a clock of its own: the arrivals are those of the tree without delay */
 		return world_run_pass(run->world, chance_exponential(&run->clock));
@@ -91,7 +91,7 @@ static int pass_time(struct run *run)
 	return 0;
 }
 
-static int replay(struct run *run)
+static int run_replay(struct run *run)
 {
 	const struct trace *trace = run->options->trace;
 
@@ -104,11 +104,11 @@ static int replay(struct run *run)
 		int err = 0;
 
 		if (!event->finish) {
-			err = pass_time(run);
+			err = run_pass(run);
 			if (!err)
-				err = arrive(run, event->task, event->node, event->size, where);
+				err = run_arrive(run, event->task, event->node, event->size, where);
 		} else if (*where != UINT32_MAX) { /* it was not refused */
-			err = finish(run, *where, event->size);
+			err = run_finish(run, *where, event->size);
 		}
 		if (err)
 			return err;
@@ -117,17 +117,17 @@ static int replay(struct run *run)
 }
 
 /* Random arrivals, at random nodes. */
-static int invent(struct run *run)
+static int run_invent(struct run *run)
 {
 	const struct run_options *o = run->options;
 	uint32_t nodes = 1u << o->tree.topology.n * o->tree.topology.l, to;
 	int err;
 
 	for (uint64_t i = 0; i < o->arrivals; i++) {
-		err = pass_time(run);
+		err = run_pass(run);
 		if (!err)
-			err = arrive(run, (uint32_t)i, eh_random_below(&run->random, nodes),
-				     EH_TASK, &to);
+			err = run_arrive(run, (uint32_t)i, eh_random_below(&run->random, nodes),
+					 EH_TASK, &to);
 		if (err)
 			return err;
 		if (o->release <= 0)
@@ -137,14 +137,14 @@ static int invent(struct run *run)
 				world_run_release(run->world, chance_uniform(&run->random));
 			continue;
 		}
-		if (to != UINT32_MAX && remember(run, to))
+		if (to != UINT32_MAX && run_remember(run, to))
 			return -ENOMEM;
 		if (run->count && chance_uniform(&run->random) < o->release) {
 			size_t k = (size_t)(chance_uniform(&run->random) * (double)run->count);
 			uint32_t node = run->live[k];
 
 			run->live[k] = run->live[--run->count];
-			err = finish(run, node, EH_TASK);
+			err = run_finish(run, node, EH_TASK);
 			if (err)
 				return err;
 		}
@@ -192,7 +192,7 @@ int run_once(const struct run_options *options, uint64_t seed, const struct run_
 	}
 	if (!run.tree && !run.world)
 		return -ENOMEM;
-	err = options->trace ? replay(&run) : invent(&run);
+	err = options->trace ? run_replay(&run) : run_invent(&run);
 	if (!err && run.world)
 		err = world_run_end(run.world);
 	if (err || run.world)

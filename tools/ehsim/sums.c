@@ -9,7 +9,7 @@
 
 #include "tools/common/common.h"
 
-static void progressed(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
+static void sums_progressed(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
 {
 	const struct sums *s = ctx;
 	const struct run_options *run = &s->arguments->run;
@@ -18,7 +18,7 @@ static void progressed(void *ctx, uint64_t arrivals, const struct eh_tree *tree)
 	progress_show("running", s->run * each + arrivals, s->arguments->runs * each);
 }
 
-static json_t *path_of(const struct eh_topology *t, uint32_t from, uint32_t to, uint64_t seed)
+static json_t *sums_path_of(const struct eh_topology *t, uint32_t from, uint32_t to, uint64_t seed)
 {
 	struct eh_code path[EH_PATH_MAX];
 	int length = eh_path(t, (struct eh_code){ 0, from }, (struct eh_code){ 0, to }, seed, path);
@@ -30,7 +30,7 @@ static json_t *path_of(const struct eh_topology *t, uint32_t from, uint32_t to, 
 	return list;
 }
 
-static void decided(void *ctx, uint32_t task, uint32_t at, const struct eh_tree_update *up)
+static void sums_decided(void *ctx, uint32_t task, uint32_t at, const struct eh_tree_update *up)
 {
 	struct sums *s = ctx;
 	const struct eh_topology *t = &s->arguments->run.tree.topology;
@@ -44,10 +44,10 @@ static void decided(void *ctx, uint32_t task, uint32_t at, const struct eh_tree_
 		s->decisions,
 		json_pack("{s:s,s:s,s:s?,s:i,s:o}", "id", trace ? trace->ids[task] : number, "at",
 			  from, "to", up->refused ? NULL : to, "probes", (int)up->probes, "path",
-			  up->refused ? json_array() : path_of(t, at, up->node, task)));
+			  up->refused ? json_array() : sums_path_of(t, at, up->node, task)));
 }
 
-static void add_counts(struct eh_tree_counts *to, const struct eh_tree_counts *from)
+static void sums_add_counts(struct eh_tree_counts *to, const struct eh_tree_counts *from)
 {
 	uint64_t *sum = (uint64_t *)to;
 	const uint64_t *one = (const uint64_t *)from;
@@ -56,20 +56,20 @@ static void add_counts(struct eh_tree_counts *to, const struct eh_tree_counts *f
 		sum[i] += one[i];
 }
 
-static void add_value(struct sums_moments *m, double value)
+static void sums_add_value(struct sums_moments *m, double value)
 {
 	m->sum += value;
 	m->squares += value * value;
 }
 
-static void add_run(struct sums *s, const struct run_result *r)
+static void sums_add_run(struct sums *s, const struct run_result *r)
 {
 	const struct eh_tree_counts *c = &r->counts;
 
-	add_value(&s->mpn, c->arrivals ? (double)c->probes / (double)c->arrivals : 0);
-	add_value(&s->spread, (double)(r->load_max - r->load_min) / EH_TASK);
+	sums_add_value(&s->mpn, c->arrivals ? (double)c->probes / (double)c->arrivals : 0);
+	sums_add_value(&s->spread, (double)(r->load_max - r->load_min) / EH_TASK);
 	s->total += (double)r->load_total / EH_TASK;
-	add_counts(&s->counts, c);
+	sums_add_counts(&s->counts, c);
 	protocol_add(&s->protocol, &r->protocol);
 	s->load_min = r->load_min < s->load_min ? r->load_min : s->load_min;
 	s->load_max = r->load_max > s->load_max ? r->load_max : s->load_max;
@@ -85,8 +85,8 @@ static void add_run(struct sums *s, const struct run_result *r)
 int sums_run(struct sums *s, const struct arguments *a)
 {
 	struct run_watch watch = { .ctx = s,
-				   .decided = a->decisions ? decided : NULL,
-				   .sampled = isatty(STDERR_FILENO) ? progressed : NULL,
+				   .decided = a->decisions ? sums_decided : NULL,
+				   .sampled = isatty(STDERR_FILENO) ? sums_progressed : NULL,
 				   .every = 1 << 16 };
 	double began, began_cpu;
 
@@ -103,7 +103,7 @@ int sums_run(struct sums *s, const struct arguments *a)
 		if (err)
 			return fail(EXIT_REFUSED, "run %u: %s", (unsigned int)s->run + 1,
 				    err == -ENOMEM ? "no memory" : "more load than can be counted");
-		add_run(s, &r);
+		sums_add_run(s, &r);
 		if (watch.sampled)
 			progress_show("running", s->run + 1, a->runs);
 	}

@@ -31,7 +31,7 @@ struct reader {
 };
 
 /* The input may be anything: only printable characters are shown. */
-static int bad_line(const struct reader *r, const char *what, const char *why)
+static int trace_bad_line(const struct reader *r, const char *what, const char *why)
 {
 	char shown[64];
 	size_t n = 0;
@@ -42,12 +42,12 @@ static int bad_line(const struct reader *r, const char *what, const char *why)
 	return fail(EXIT_USAGE, "%s:%lu: %s: %s", r->name, r->line, shown, why);
 }
 
-static int no_memory(const struct reader *r)
+static int trace_no_memory(const struct reader *r)
 {
 	return fail(EXIT_REFUSED, "%s:%lu: no memory for more", r->name, r->line);
 }
 
-static int add_event(struct reader *r, struct trace_event event)
+static int trace_add_event(struct reader *r, struct trace_event event)
 {
 	struct trace *t = r->trace;
 
@@ -65,7 +65,7 @@ static int add_event(struct reader *r, struct trace_event event)
 }
 
 /* Takes the id over. */
-static struct task *add_task(struct reader *r, char *id, uint64_t size)
+static struct task *trace_add_task(struct reader *r, char *id, uint64_t size)
 {
 	struct trace *t = r->trace;
 	struct task *task;
@@ -95,48 +95,48 @@ free_id:
 	return NULL;
 }
 
-static int read_arrive(struct reader *r, char *node, char *size, char *id)
+static int trace_read_arrive(struct reader *r, char *node, char *size, char *id)
 {
 	struct trace_event event = { 0 };
 	struct task *task;
 
 	if (!id)
-		return bad_line(r, "arrive", "NODE SIZE ID are needed");
+		return trace_bad_line(r, "arrive", "NODE SIZE ID are needed");
 	if (value_node(r->topology, node, &event.node))
-		return bad_line(r, node, "no node of this topology, by index or code");
+		return trace_bad_line(r, node, "no node of this topology, by index or code");
 	if (value_tasks(size, 1ull << 40, &event.size))
-		return bad_line(r, size, "no size in tasks, such as 1 or 0.5");
+		return trace_bad_line(r, size, "no size in tasks, such as 1 or 0.5");
 	HASH_FIND_STR(r->tasks, id, task);
 	if (task)
-		return bad_line(r, id, "this task has arrived already");
+		return trace_bad_line(r, id, "this task has arrived already");
 	id = strdup(id);
-	task = id ? add_task(r, id, event.size) : NULL;
+	task = id ? trace_add_task(r, id, event.size) : NULL;
 	if (!task)
-		return no_memory(r);
+		return trace_no_memory(r);
 	event.task = task->index;
-	return add_event(r, event) ? no_memory(r) : 0;
+	return trace_add_event(r, event) ? trace_no_memory(r) : 0;
 }
 
-static int read_finish(struct reader *r, const char *id)
+static int trace_read_finish(struct reader *r, const char *id)
 {
 	struct task *task;
 
 	if (!id)
-		return bad_line(r, "finish", "ID is needed");
+		return trace_bad_line(r, "finish", "ID is needed");
 	HASH_FIND_STR(r->tasks, id, task);
 	if (!task)
-		return bad_line(r, id, "no such task has arrived");
+		return trace_bad_line(r, id, "no such task has arrived");
 	if (task->finished)
-		return bad_line(r, id, "this task has finished already");
+		return trace_bad_line(r, id, "this task has finished already");
 	task->finished = true;
-	return add_event(r, (struct trace_event){ .finish = true,
-						  .task = task->index,
-						  .size = task->size })
-		       ? no_memory(r)
+	return trace_add_event(r, (struct trace_event){ .finish = true,
+							.task = task->index,
+							.size = task->size })
+		       ? trace_no_memory(r)
 		       : 0;
 }
 
-static int read_line(struct reader *r, char *line)
+static int trace_read_line(struct reader *r, char *line)
 {
 	char *words[5] = { NULL }, *save = NULL;
 	size_t n = 0;
@@ -152,11 +152,12 @@ static int read_line(struct reader *r, char *line)
 	if (!n)
 		return 0;
 	if (!strcmp(words[0], "arrive"))
-		return n > 4 ? bad_line(r, words[4], "not understood")
-			     : read_arrive(r, words[1], words[2], words[3]);
+		return n > 4 ? trace_bad_line(r, words[4], "not understood")
+			     : trace_read_arrive(r, words[1], words[2], words[3]);
 	if (!strcmp(words[0], "finish"))
-		return n > 2 ? bad_line(r, words[2], "not understood") : read_finish(r, words[1]);
-	return bad_line(r, words[0], "`arrive NODE SIZE ID` or `finish ID` is needed");
+		return n > 2 ? trace_bad_line(r, words[2], "not understood")
+			     : trace_read_finish(r, words[1]);
+	return trace_bad_line(r, words[0], "`arrive NODE SIZE ID` or `finish ID` is needed");
 }
 
 int trace_read(const char *path, const struct eh_topology *topology, struct trace *out)
@@ -179,9 +180,9 @@ int trace_read(const char *path, const struct eh_topology *topology, struct trac
 	while (!code && (length = getline(&line, &room, file)) >= 0) {
 		r.line++;
 		if (strlen(line) != (size_t)length)
-			code = bad_line(&r, "a NUL byte", "this is not text");
+			code = trace_bad_line(&r, "a NUL byte", "this is not text");
 		else
-			code = read_line(&r, line);
+			code = trace_read_line(&r, line);
 		errno = 0;
 	}
 	if (!code && !feof(file))

@@ -36,7 +36,7 @@ struct world_run {
 	bool no_memory;
 };
 
-static int grow(void *array, size_t each, size_t count, size_t *room)
+static int world_grow(void *array, size_t each, size_t count, size_t *room)
 {
 	void **at = array, *more;
 	size_t want = *room ? 2 * *room : 256;
@@ -54,26 +54,27 @@ static int grow(void *array, size_t each, size_t count, size_t *room)
 /* ---- nodes without a controller ---- */
 
 /* Levels that it leads; 0 if it is dead. */
-static unsigned int rank(const struct world_run *w, uint32_t node)
+static unsigned int world_rank(const struct world_run *w, uint32_t node)
 {
 	const struct eh_member *m = eh_world_member(w->world, node);
 
 	return m ? eh_member_rank(m) : 0;
 }
 
-static bool has_controller(const struct world_run *w, uint32_t node)
+static bool world_has_controller(const struct world_run *w, uint32_t node)
 {
 	const uint32_t parent = eh_member_parent(eh_world_member(w->world, node));
-	const unsigned int own = rank(w, node);
+	const unsigned int own = world_rank(w, node);
 
 	return own == w->options->tree.topology.l ||
-	       (parent != EH_NO_NODE && rank(w, parent) > own && w->side[parent] == w->side[node]);
+	       (parent != EH_NO_NODE && world_rank(w, parent) > own &&
+		w->side[parent] == w->side[node]);
 }
 
-static void note_orphans(struct world_run *w, uint64_t now)
+static void world_note_orphans(struct world_run *w, uint64_t now)
 {
 	for (uint32_t i = 0; i < w->nodes; i++) {
-		bool orphan = eh_world_alive(w->world, i) && !has_controller(w, i);
+		bool orphan = eh_world_alive(w->world, i) && !world_has_controller(w, i);
 
 		if (orphan && !w->orphan[i]) {
 			w->orphan[i] = now;
@@ -88,7 +89,7 @@ static void note_orphans(struct world_run *w, uint64_t now)
 
 /* ---- events of the world ---- */
 
-static void forget(struct world_run *w, uint32_t task)
+static void world_forget(struct world_run *w, uint32_t task)
 {
 	uint32_t last = w->live[--w->count];
 
@@ -97,7 +98,7 @@ static void forget(struct world_run *w, uint32_t task)
 	w->tasks[task].place = NO_PLACE;
 }
 
-static void on_placed(struct world_run *w, const struct eh_world_event *e)
+static void world_on_placed(struct world_run *w, const struct eh_world_event *e)
 {
 	uint32_t task = (uint32_t)e->id;
 	const struct eh_tree_update up = { .node = e->to, .probes = e->probes };
@@ -106,7 +107,7 @@ static void on_placed(struct world_run *w, const struct eh_world_event *e)
 		w->watch->decided(w->watch->ctx, task, e->node, &up);
 	if (w->tasks[task].ended)
 		return;
-	if (grow(&w->live, sizeof(*w->live), w->count, &w->live_room)) {
+	if (world_grow(&w->live, sizeof(*w->live), w->count, &w->live_room)) {
 		w->no_memory = true;
 		return;
 	}
@@ -114,46 +115,47 @@ static void on_placed(struct world_run *w, const struct eh_world_event *e)
 	w->live[w->count++] = task;
 }
 
-static void on_event(void *ctx, const struct eh_world_event *e)
+static void world_on_event(void *ctx, const struct eh_world_event *e)
 {
 	struct world_run *w = ctx;
 
 	if (e->type == EH_WORLD_SENT) {
 		unsigned int top = w->options->tree.topology.l;
 
-		w->result->protocol.at_top += rank(w, e->node) == top || rank(w, e->to) == top;
+		w->result->protocol.at_top +=
+			world_rank(w, e->node) == top || world_rank(w, e->to) == top;
 	} else if (e->type == EH_WORLD_PLACED) {
-		on_placed(w, e);
+		world_on_placed(w, e);
 	} else if (e->type == EH_WORLD_LOST) {
 		if (w->tasks[e->id].place != NO_PLACE)
-			forget(w, (uint32_t)e->id);
+			world_forget(w, (uint32_t)e->id);
 	} else if (e->type == EH_WORLD_ROLE && w->began) {
-		note_orphans(w, e->now);
+		world_note_orphans(w, e->now);
 	}
 }
 
 /* ---- failures ---- */
 
 /* Whether the failure concerns this node. */
-static bool concerns(const struct world_run *w, const struct failure *f, uint32_t node)
+static bool world_concerns(const struct world_run *w, const struct failure *f, uint32_t node)
 {
 	return f->any || node >> w->options->tree.topology.n * f->code.level == f->code.index;
 }
 
 /* The living node that controls the failure's group, or NO_PLACE. */
-static uint32_t controller(const struct world_run *w, const struct failure *f)
+static uint32_t world_controller(const struct world_run *w, const struct failure *f)
 {
 	unsigned int level = f->kind == FAILURE_TOP ? w->options->tree.topology.l : f->code.level;
 
 	for (uint32_t i = 0; i < w->nodes; i++)
-		if (eh_world_alive(w->world, i) && rank(w, i) >= level &&
-		    (f->kind == FAILURE_TOP || concerns(w, f, i)))
+		if (eh_world_alive(w->world, i) && world_rank(w, i) >= level &&
+		    (f->kind == FAILURE_TOP || world_concerns(w, f, i)))
 			return i;
 	return NO_PLACE;
 }
 
 /* The first living node from a random one on, or NO_PLACE. */
-static uint32_t random_node(struct world_run *w)
+static uint32_t world_random_node(struct world_run *w)
 {
 	uint32_t first = eh_random_below(&w->random, w->nodes);
 
@@ -163,14 +165,14 @@ static uint32_t random_node(struct world_run *w)
 	return NO_PLACE;
 }
 
-static void kill_node(struct world_run *w, uint32_t node)
+static void world_kill_node(struct world_run *w, uint32_t node)
 {
 	if (node != NO_PLACE && !eh_world_kill(w->world, node))
 		w->result->protocol.killed++;
 }
 
 /* Applies all cuts in force: each separates its nodes from all others. */
-static int cut(struct world_run *w)
+static int world_cut(struct world_run *w)
 {
 	bool whole = true;
 
@@ -182,47 +184,47 @@ static int cut(struct world_run *w)
 			continue;
 		whole = false;
 		for (uint32_t node = 0; node < w->nodes; node++)
-			if (concerns(w, f, node))
+			if (world_concerns(w, f, node))
 				w->side[node] = (uint8_t)(i + 1);
 	}
 	return eh_world_cut(w->world, whole ? NULL : w->side);
 }
 
-static int fail_now(struct world_run *w, const struct failure *f)
+static int world_fail_now(struct world_run *w, const struct failure *f)
 {
 	uint32_t half = (1u << w->options->tree.topology.n * f->code.level) / 2;
 	int err = 0;
 
 	switch (f->kind) {
 	case FAILURE_NODE:
-		kill_node(w, f->any ? random_node(w) : f->code.index);
+		world_kill_node(w, f->any ? world_random_node(w) : f->code.index);
 		break;
 	case FAILURE_TOP:
 	case FAILURE_CONTROLLER:
-		kill_node(w, controller(w, f));
+		world_kill_node(w, world_controller(w, f));
 		break;
 	case FAILURE_GROUP:
 	case FAILURE_HALF:
 		for (uint32_t i = 0; i < w->nodes; i++)
-			if (concerns(w, f, i) &&
+			if (world_concerns(w, f, i) &&
 			    (f->kind == FAILURE_GROUP || i % (2 * half) < half))
-				kill_node(w, i);
+				world_kill_node(w, i);
 		break;
 	case FAILURE_BACK:
 		for (uint32_t i = 0; i < w->nodes && !err; i++)
-			if (concerns(w, f, i) && !eh_world_alive(w->world, i))
+			if (world_concerns(w, f, i) && !eh_world_alive(w->world, i))
 				err = eh_world_start(w->world, i);
 		break;
 	case FAILURE_CUT:
-		err = cut(w);
+		err = world_cut(w);
 		break;
 	}
-	note_orphans(w, eh_world_now(w->world));
+	world_note_orphans(w, eh_world_now(w->world));
 	return err;
 }
 
 /* The next failure, or end of a cut, up to a time in mean inter-arrival times; NULL: none. */
-static const struct failure *next_failure(const struct world_run *w, double until, double *at)
+static const struct failure *world_next_failure(const struct world_run *w, double until, double *at)
 {
 	const struct failure *next = NULL;
 
@@ -241,19 +243,19 @@ static const struct failure *next_failure(const struct world_run *w, double unti
 
 /* ---- time ---- */
 
-static int pass(struct world_run *w, double until)
+static int world_pass(struct world_run *w, double until)
 {
 	const struct failure *f;
 	double at = 0;
 	int err = 0;
 
 	do {
-		f = next_failure(w, until, &at);
+		f = world_next_failure(w, until, &at);
 		w->time = f ? at : until;
 		err = eh_world_run(w->world, w->began + (uint64_t)(w->time * RUN_TICKS));
 		if (f && !err) {
 			w->done[f - w->options->failures] = true;
-			err = fail_now(w, f);
+			err = world_fail_now(w, f);
 		}
 	} while (f && !err);
 	return w->no_memory ? -ENOMEM : err;
@@ -261,17 +263,17 @@ static int pass(struct world_run *w, double until)
 
 int world_run_pass(struct world_run *w, double inter_arrivals)
 {
-	return pass(w, w->time + inter_arrivals);
+	return world_pass(w, w->time + inter_arrivals);
 }
 
 int world_run_arrive(struct world_run *w, uint32_t task, uint32_t node, uint64_t size)
 {
 	w->result->counts.arrivals++;
-	if (grow(&w->tasks, sizeof(*w->tasks), task, &w->task_room))
+	if (world_grow(&w->tasks, sizeof(*w->tasks), task, &w->task_room))
 		return -ENOMEM;
 	w->tasks[task] = (struct task){ false, NO_PLACE };
 	if (!eh_world_alive(w->world, node) && !w->options->trace)
-		node = random_node(w);
+		node = world_random_node(w);
 	if (node == NO_PLACE || !eh_world_alive(w->world, node)) {
 		w->result->protocol.nowhere++;
 		return 0;
@@ -283,7 +285,7 @@ void world_run_finish(struct world_run *w, uint32_t task)
 {
 	w->tasks[task].ended = true;
 	if (w->tasks[task].place != NO_PLACE)
-		forget(w, task);
+		world_forget(w, task);
 	/* it is unknown if it was lost, or came to a dead node */
 	eh_world_finish(w->world, task);
 }
@@ -310,7 +312,7 @@ void world_run_free(struct world_run *w)
 }
 
 /* Starts all nodes at once, and gives them time to find their controllers. */
-static int begin(struct world_run *w)
+static int world_begin(struct world_run *w)
 {
 	int err = 0;
 
@@ -325,7 +327,7 @@ static int begin(struct world_run *w)
 	w->began = eh_world_now(w->world);
 	memset(w->orphan, 0, w->nodes * sizeof(*w->orphan));
 	w->orphaned = w->longest = w->result->protocol.at_top = 0;
-	note_orphans(w, w->began);
+	world_note_orphans(w, w->began);
 	eh_world_set_loss(w->world, w->options->loss);
 	eh_world_counts(w->world, &w->before);
 	return 0;
@@ -360,18 +362,18 @@ struct world_run *world_run_new(const struct run_options *options, uint64_t seed
 	how.member.grant_ms = how.member.calm_ms = 2 * (uint32_t)w->heartbeat;
 	how.refuse = how.delay;
 	how.ask_limit = w->ask_limit = w->heartbeat + 20 * how.delay;
-	w->world = eh_world_new(&how, on_event, w);
+	w->world = eh_world_new(&how, world_on_event, w);
 	w->orphan = calloc(w->nodes, sizeof(*w->orphan));
 	w->side = calloc(w->nodes, 1);
 	w->done = calloc(options->nfailures + 1, sizeof(*w->done));
-	if (!w->world || !w->orphan || !w->side || !w->done || begin(w)) {
+	if (!w->world || !w->orphan || !w->side || !w->done || world_begin(w)) {
 		world_run_free(w);
 		return NULL;
 	}
 	return w;
 }
 
-static void loads(struct world_run *w)
+static void world_loads(struct world_run *w)
 {
 	struct run_result *r = w->result;
 
@@ -405,7 +407,7 @@ int world_run_end(struct world_run *w)
 		last = w->options->failures[i].until > last ? w->options->failures[i].until : last;
 	}
 	/* the last asks are answered too, or are late */
-	err = pass(w, last + (double)w->ask_limit / RUN_TICKS + 3 * w->options->delay + 1);
+	err = world_pass(w, last + (double)w->ask_limit / RUN_TICKS + 3 * w->options->delay + 1);
 	if (err)
 		return err;
 	now = eh_world_now(w->world);
@@ -430,6 +432,6 @@ int world_run_end(struct world_run *w)
 	r->counts.probes = c.probes;
 	r->counts.transfers = c.away;
 	r->counts.changes = c.threshold_changes - w->before.threshold_changes;
-	loads(w);
+	world_loads(w);
 	return 0;
 }
