@@ -18,6 +18,14 @@ int json_print(const json_t *document)
 	return EXIT_DONE;
 }
 
+int json_print_new(json_t *document)
+{
+	int code = document ? json_print(document) : fail(EXIT_REFUSED, "no memory for the output");
+
+	json_decref(document);
+	return code;
+}
+
 static char *next_buffer(size_t *size)
 {
 	static char buffers[16][64];

@@ -7,6 +7,8 @@
 
 /** Prints the document of --json. EXIT_DONE, or EXIT_REFUSED after a message (write error). */
 int json_print(const json_t *document);
+/** The same, and frees it; NULL: there was no memory for it. */
+int json_print_new(json_t *document);
 
 /* A member of an object as text, "-" if there is none. The result is valid until 16 calls later. */
 

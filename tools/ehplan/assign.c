@@ -187,18 +187,13 @@ static json_t *list_tasks(const struct assign_problem *p, const struct assign_pl
 static int print_json(const struct plan_call *call, const char *algorithm,
 		      const struct assign_problem *p, const struct assign_plan *plan, json_t *steps)
 {
-	json_t *members, *document;
-	int code;
+	json_t *members = json_pack(
+		"{s:o, s:o, s:b, s:o, s:o, s:o}", "cost", number(p, plan->total), "lower_bound",
+		number(p, plan->lower_bound), "optimal", (int)plan->optimal, "assignment",
+		list_tasks(p, plan), "processors", list_processors(p, plan), "trace",
+		steps ? json_incref(steps) : json_array());
 
-	members = json_pack("{s:o, s:o, s:b, s:o, s:o, s:o}", "cost", number(p, plan->total),
-			    "lower_bound", number(p, plan->lower_bound), "optimal",
-			    (int)plan->optimal, "assignment", list_tasks(p, plan), "processors",
-			    list_processors(p, plan), "trace",
-			    steps ? json_incref(steps) : json_array());
-	document = call_document(call, "assign", algorithm, members);
-	code = document ? json_print(document) : fail(EXIT_REFUSED, "no memory for the output");
-	json_decref(document);
-	return code;
+	return json_print_new(call_document(call, "assign", algorithm, members));
 }
 
 /* The ids of the tasks on a processor, as many as fit into a row. */

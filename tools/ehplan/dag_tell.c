@@ -115,8 +115,7 @@ static json_t *hosts_json(const struct dag_run *run)
 
 int dag_tell_json(const struct dag_run *run, const char *name)
 {
-	json_t *tasks = json_array(), *again = json_array(), *document;
-	int code;
+	json_t *tasks = json_array(), *again = json_array();
 
 	for (uint32_t i = 0; i < run->work.graph->tasks; i++)
 		json_array_append_new(tasks, task_json(run, i));
@@ -124,17 +123,14 @@ int dag_tell_json(const struct dag_run *run, const char *name)
 		json_array_append_new(again, json_pack("{s:f, s:s, s:f}", "at", run->again[i].at,
 						       "why", run->again[i].why, "predicted",
 						       run->again[i].makespan));
-	document =
+	return json_print_new(
 		json_pack("{s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:o, s:o, s:o}",
 			  "version", 1, "workflow", name, "predicted", run->predicted, "real",
 			  run->real, "lower_bound", run->lower_bound, "seconds_to_plan",
 			  run->seconds_to_plan, "seconds_to_probe", run->seconds_to_probe, "done",
 			  (int)run->done, "earlier", (int)run->earlier, "failed", (int)run->failed,
 			  "not_run", (int)(run->work.graph->tasks - run->done - run->failed),
-			  "plans_again", again, "hosts", hosts_json(run), "tasks", tasks);
-	code = document ? json_print(document) : fail(EXIT_REFUSED, "no memory for the output");
-	json_decref(document);
-	return code;
+			  "plans_again", again, "hosts", hosts_json(run), "tasks", tasks));
 }
 
 /* ---- text ---- */

@@ -153,7 +153,6 @@ out:
 static int show(const struct plan_call *call, const struct divide_plan *plan,
 		const struct divide_problem *p, bool printed)
 {
-	json_t *document;
 	int code = 0;
 
 	if (call->gantt)
@@ -164,10 +163,7 @@ static int show(const struct plan_call *call, const struct divide_plan *plan,
 		print_table(plan, p, printed);
 		return EXIT_DONE;
 	}
-	document = make_document(call, plan, p, printed);
-	code = document ? json_print(document) : fail(EXIT_REFUSED, "no memory for the output");
-	json_decref(document);
-	return code;
+	return json_print_new(make_document(call, plan, p, printed));
 }
 
 static int make_plan(struct plan_call *call, const struct divide_problem *p, bool printed,

@@ -45,19 +45,16 @@ static json_t *hosts_json(const struct divide_run *run)
 int divide_tell_json(const struct divide_run *run)
 {
 	json_t *predicted = divide_run_measured(run) ? json_real(run->predicted) : json_null();
-	json_t *parts = json_array(), *document;
-	int code;
+	json_t *parts = json_array();
 
 	for (uint32_t i = 0; i < run->nparts; i++)
 		if (run->parts[i].state == DIVIDE_DONE)
 			json_array_append_new(parts, part_json(run, &run->parts[i]));
-	document = json_pack("{s:i, s:I, s:o, s:f, s:f, s:f, s:i, s:o, s:o}", "version", 1, "size",
-			     (json_int_t)run->size, "predicted", predicted, "real", run->real,
-			     "seconds_to_probe", run->planned_at, "result_bytes", run->result,
-			     "moved", (int)run->moved, "workers", hosts_json(run), "parts", parts);
-	code = document ? json_print(document) : fail(EXIT_REFUSED, "no memory for the output");
-	json_decref(document);
-	return code;
+	return json_print_new(json_pack("{s:i, s:I, s:o, s:f, s:f, s:f, s:i, s:o, s:o}", "version",
+					1, "size", (json_int_t)run->size, "predicted", predicted,
+					"real", run->real, "seconds_to_probe", run->planned_at,
+					"result_bytes", run->result, "moved", (int)run->moved,
+					"workers", hosts_json(run), "parts", parts));
 }
 
 static const char *prediction(const struct divide_run *run, double seconds, char text[32])

@@ -151,7 +151,6 @@ out:
 static int show(const struct plan_call *call, const struct gang_plan *plan,
 		const struct gang_problem *p)
 {
-	json_t *document;
 	int code = 0;
 
 	if (!plan->count)
@@ -166,10 +165,7 @@ static int show(const struct plan_call *call, const struct gang_plan *plan,
 	} else if (!call->json) {
 		print_table(plan, p);
 	} else {
-		document = make_document(call, plan, p);
-		code = document ? json_print(document)
-				: fail(EXIT_REFUSED, "no memory for the output");
-		json_decref(document);
+		code = json_print_new(make_document(call, plan, p));
 	}
 	return code;
 }

@@ -308,16 +308,8 @@ static json_t *document_of(const struct gang_run *run)
 
 static int tell(const struct gang_run *run, bool json)
 {
-	json_t *document;
-	int code;
-
-	if (json) {
-		document = document_of(run);
-		code = document ? json_print(document)
-				: fail(EXIT_REFUSED, "no memory for the output");
-		json_decref(document);
-		return code;
-	}
+	if (json)
+		return json_print_new(document_of(run));
 	if (!settings.quiet && run->place)
 		fprintf(stderr,
 			"%u of %u free hosts: %.3f s; ranks by %s: cost %.3f s, in the order of hosts %.3f s\n",

@@ -5,36 +5,15 @@
 #include "plot.h"
 #include "report.h"
 
-static int main_report(const struct sums *s, bool json)
-{
-	json_t *doc;
-	int code;
-
-	if (!json) {
-		report_print(s);
-		return 0;
-	}
-	doc = report_json(s);
-	code = doc ? json_print(doc) : fail(EXIT_REFUSED, "no memory for the output");
-	json_decref(doc);
-	return code;
-}
-
 static int main_simulate_load(const struct arguments *a, bool json)
 {
 	struct load_sums s;
-	json_t *doc;
 	int code = load_sums_run(&s, a);
 
-	if (code)
-		return code;
-	if (!json) {
+	if (!code && json)
+		code = json_print_new(load_sums_json(&s));
+	else if (!code)
 		load_sums_print(&s);
-		return 0;
-	}
-	doc = load_sums_json(&s);
-	code = doc ? json_print(doc) : fail(EXIT_REFUSED, "no memory for the output");
-	json_decref(doc);
 	return code;
 }
 
@@ -62,8 +41,10 @@ static int main_simulate(int argc, char **argv, bool json)
 		code = sums_run(&s, &a);
 	if (!code && a.plot)
 		code = plot_draw(&a.run, arguments_policy(&a), a.seed, a.runs, a.plot);
-	if (!code)
-		code = main_report(&s, json);
+	if (!code && json)
+		code = json_print_new(report_json(&s));
+	else if (!code)
+		report_print(&s);
 	sums_free(&s);
 	trace_free(&trace);
 	return code;
