@@ -12,6 +12,7 @@
 #include "wire/clean.h"
 
 #define OPTIONS_MAX 48
+#define SETS_MAX 2
 
 static int bad_option(const char *given, const struct option *options)
 {
@@ -92,33 +93,40 @@ static int take_row(const struct option_row *row, void *arguments, const char *t
 	return -EINVAL;
 }
 
-struct reading {
-	const struct option_row *table;
-	void *arguments;
-};
-
+/* Values of options count from 1; each set has OPTIONS_MAX of them. */
 static int take(void *ctx, int value, const char *text)
 {
-	const struct reading *reading = ctx;
-	const struct option_row *row = &reading->table[value - 1];
+	const struct option_set *set = (const struct option_set *)ctx + (value - 1) / OPTIONS_MAX;
+	const struct option_row *row = &set->table[(value - 1) % OPTIONS_MAX];
 
-	if (!take_row(row, reading->arguments, text))
+	if (!take_row(row, set->arguments, text))
 		return 0;
 	return bad_usage("--%s %s: %s", row->name, text,
 			 row->wanted ? row->wanted : "no such number");
 }
 
+int options_parse_sets(int argc, char **argv, const struct option_set *sets, size_t count)
+{
+	struct option options[SETS_MAX * OPTIONS_MAX + 1] = { 0 };
+	size_t n = 0;
+
+	for (size_t set = 0; set < count && set < SETS_MAX; set++) {
+		const struct option_row *row = sets[set].table;
+
+		for (size_t i = 0; row && row[i].name && i < OPTIONS_MAX; i++)
+			options[n++] = (struct option){
+				.name = row[i].name,
+				.has_arg = row[i].kind == OPTION_FLAG ? no_argument
+								      : required_argument,
+				.val = (int)(set * OPTIONS_MAX + i) + 1,
+			};
+	}
+	return options_each(argc, argv, options, take, (void *)sets);
+}
+
 int options_parse(int argc, char **argv, const struct option_row *table, void *arguments)
 {
-	struct option options[OPTIONS_MAX + 1] = { 0 };
-
-	for (int i = 0; table[i].name && i < OPTIONS_MAX; i++)
-		options[i] = (struct option){
-			.name = table[i].name,
-			.has_arg = table[i].kind == OPTION_FLAG ? no_argument : required_argument,
-			.val = i + 1,
-		};
-	return options_each(argc, argv, options, take, &(struct reading){ table, arguments });
+	return options_parse_sets(argc, argv, &(struct option_set){ table, arguments }, 1);
 }
 
 void options_help(const struct option_row *table)

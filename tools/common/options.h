@@ -46,8 +46,16 @@ struct option_row {
 int options_each(int argc, char **argv, const struct option *options,
 		 int (*take)(void *ctx, int value, const char *text), void *ctx);
 
-/** Reads argv by the table (ended by a row without a name) into `arguments`. As options_each(). */
-int options_parse(int argc, char **argv, const struct option_row *arguments_table, void *arguments);
+/** A table (ended by a row without a name), and the struct that its rows are of. */
+struct option_set {
+	const struct option_row *table;
+	void *arguments;
+};
+
+/** Reads argv by the tables of two sets at most. As options_each(). */
+int options_parse_sets(int argc, char **argv, const struct option_set *sets, size_t count);
+/** The same with one set. */
+int options_parse(int argc, char **argv, const struct option_row *table, void *arguments);
 
 /** Prints the rows of the table for --help. */
 void options_help(const struct option_row *table);

@@ -14,59 +14,38 @@
 /* Bytes for the ids in a row of the table. */
 #define IDS_WIDTH 60
 
-enum { O_PROCESSORS = 256, O_WORK, O_VOLUME, O_TRACE };
+static struct settings {
+	struct assign_defaults missing; /* what the input leaves out */
+	uint64_t processors;
+	bool trace;
+} settings = { .missing = { .work = -1, .volume = -1 } };
 
-static const struct option options[] = {
-	{ "processors", required_argument, NULL, O_PROCESSORS },
-	{ "work", required_argument, NULL, O_WORK },
-	{ "volume", required_argument, NULL, O_VOLUME },
-	{ "trace", no_argument, NULL, O_TRACE },
+static const struct option_row options[] = {
+	{ "processors", OPTION_COUNT, offsetof(struct settings, processors), "P",
+	  .count = { 1, ASSIGN_PROCESSORS_MAX },
+	  .wanted = "a number of processors from 1 to 131072 is needed" },
+	{ "work", OPTION_REAL, offsetof(struct settings, missing.work), "W", .real = { 0, 1e15 },
+	  .wanted = "a work from 0 to 1e15 is needed" },
+	{ "volume", OPTION_REAL, offsetof(struct settings, missing.volume), "V",
+	  .real = { 0, 1e15 }, .wanted = "a volume from 0 to 1e15 is needed" },
+	{ .name = "trace", .kind = OPTION_FLAG, .at = offsetof(struct settings, trace) },
 	{ 0 },
 };
 
-struct settings {
-	struct assign_defaults missing; /* what the input leaves out */
-	bool trace;
-};
-
-static const struct settings defaults = { .missing = { .work = -1, .volume = -1 } };
-
-static const char *take_option(void *settings, int option, const char *text)
-{
-	struct settings *s = settings;
-	uint64_t count;
-
-	switch (option) {
-	case O_PROCESSORS:
-		if (parse_count(text, ASSIGN_PROCESSORS_MAX, &count) || !count)
-			return "a number of processors from 1 to 131072 is needed";
-		s->missing.processors = count;
-		return NULL;
-	case O_WORK:
-		return parse_real(text, 1e15, &s->missing.work) ? "a work from 0 to 1e15 is needed"
-								: NULL;
-	case O_VOLUME:
-		return parse_real(text, 1e15, &s->missing.volume)
-			       ? "a volume from 0 to 1e15 is needed"
-			       : NULL;
-	default:
-		s->trace = true;
-		return NULL;
-	}
-}
-
 static int read_problem(const struct plan_call *call, struct assign_problem **problem)
 {
-	const struct settings *s = call->settings;
 	size_t name = strlen(call->name);
 	bool graph = name > 6 && !strcmp(call->name + name - 6, ".graph");
 	struct plan_refusal refusal = { 0 };
 	int err;
 
+	settings.missing.processors = (uint32_t)settings.processors;
 	if (graph || assign_is_metis(call->text, call->length))
-		err = assign_read_metis(call->text, call->length, &s->missing, problem, &refusal);
+		err = assign_read_metis(call->text, call->length, &settings.missing, problem,
+					&refusal);
 	else
-		err = assign_read_json(call->text, call->length, &s->missing, problem, &refusal);
+		err = assign_read_json(call->text, call->length, &settings.missing, problem,
+				       &refusal);
 	return err ? call_refused(call->name, &refusal, err) : 0;
 }
 
@@ -342,14 +321,13 @@ static int show(const struct plan_call *call, const char *algorithm, const struc
 
 static int run(struct plan_call *call)
 {
-	const struct settings *s = call->settings;
 	const char *algorithm = call->algorithm ? call->algorithm : "best";
 	struct assign_problem *problem = NULL;
 	struct assign_plan *plan = NULL;
 	json_t *steps = NULL;
 	int code;
 
-	if (s->trace && strncmp(algorithm, "paper", 5))
+	if (settings.trace && strncmp(algorithm, "paper", 5))
 		return bad_usage(
 			"--trace shows the paper's steps: --algorithm paper or paper-sorted");
 	if (call->json && call->format)
@@ -357,12 +335,12 @@ static int run(struct plan_call *call)
 	code = read_problem(call, &problem);
 	if (code)
 		goto out;
-	if (s->trace && (uint64_t)problem->tasks * problem->processors > TRACE_MOST) {
+	if (settings.trace && (uint64_t)problem->tasks * problem->processors > TRACE_MOST) {
 		code = fail(EXIT_USAGE, "--trace: %u tasks on %u processors are too many to show",
 			    problem->tasks, problem->processors);
 		goto out;
 	}
-	if (s->trace) {
+	if (settings.trace) {
 		steps = json_array();
 		if (!steps) {
 			code = fail(EXIT_REFUSED, "%s: no memory", call->name);
@@ -396,8 +374,6 @@ const struct planner assign_planner = {
 	.algorithms = algorithms,
 	.formats = formats,
 	.options = options,
-	.defaults = &defaults,
-	.settings_size = sizeof(defaults),
-	.option = take_option,
+	.settings = &settings,
 	.run = run,
 };

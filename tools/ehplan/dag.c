@@ -12,103 +12,75 @@
 /* The default for data in bytes: bytes a second of gigabit Ethernet. */
 #define ETHERNET_RATE 125e6
 
-enum {
-	O_MACHINE = 256,
-	O_PROCESSORS,
-	O_TOPOLOGY,
-	O_RATE,
-	O_STARTUP,
-	O_CONTENTION,
-	O_STEPS,
-};
-
-struct settings {
+static struct settings {
 	const char *machine, *topology;
 	uint64_t processors, steps;
 	double rate, startup; /* of links; rate 0: by the kind of input */
 	bool contention;
+} settings;
+
+static const struct option_row options[] = {
+	{ "machine", OPTION_TEXT, offsetof(struct settings, machine), .value = "FILE" },
+	{ "processors", OPTION_COUNT, offsetof(struct settings, processors), "P",
+	  .count = { 1, DAG_PROCESSORS_MAX },
+	  .wanted = "a number of processors from 1 to 1000000 is needed" },
+	{ "topology", OPTION_TEXT, offsetof(struct settings, topology), .value = "T" },
+	{ "rate", OPTION_REAL, offsetof(struct settings, rate), "R",
+	  .real = { DAG_NUMBER_LEAST, DAG_NUMBER_MAX },
+	  .wanted = "a rate from 1e-9 to 1e15 is needed" },
+	{ "startup", OPTION_REAL, offsetof(struct settings, startup), "I",
+	  .real = { 0, DAG_NUMBER_MAX }, .wanted = "a time from 0 to 1e15 is needed" },
+	{ "contention", OPTION_SWITCH, offsetof(struct settings, contention), "off|on",
+	  .wanted = "on or off is needed" },
+	{ "steps", OPTION_COUNT, offsetof(struct settings, steps), "N",
+	  .count = { 0, 1000000000000 }, .wanted = "a whole number is needed" },
+	{ 0 },
 };
-
-static const struct settings defaults;
-
-static const char *take_option(void *settings, int option, const char *text)
-{
-	static const char *const switches[] = { "off", "on", NULL };
-	struct settings *s = settings;
-
-	switch (option) {
-	case O_MACHINE:
-		s->machine = text;
-		return NULL;
-	case O_PROCESSORS:
-		return parse_count(text, DAG_PROCESSORS_MAX, &s->processors) || !s->processors
-			       ? "a number of processors from 1 to 1000000 is needed"
-			       : NULL;
-	case O_TOPOLOGY:
-		s->topology = text;
-		return NULL;
-	case O_RATE:
-		return parse_real(text, DAG_NUMBER_MAX, &s->rate) || s->rate < DAG_NUMBER_LEAST
-			       ? "a rate from 1e-9 to 1e15 is needed"
-			       : NULL;
-	case O_STARTUP:
-		return parse_real(text, DAG_NUMBER_MAX, &s->startup)
-			       ? "a time from 0 to 1e15 is needed"
-			       : NULL;
-	case O_CONTENTION:
-		s->contention = parse_word(switches, text) == 1;
-		return parse_word(switches, text) < 0 ? "on or off is needed" : NULL;
-	case O_STEPS:
-		return parse_count(text, 1000000000000, &s->steps) ? "a whole number is needed"
-								   : NULL;
-	default:
-		return "no such option";
-	}
-}
 
 /* ---- reading ---- */
 
-static int read_machine_file(struct dag_call *c, const struct settings *s)
+static int read_machine_file(struct dag_call *c)
 {
 	struct plan_refusal refusal = { 0 };
 	const char *name;
 	char *text;
 	size_t length;
-	int err, code = call_read(s->machine, &name, &text, &length);
+	int err, code = call_read(settings.machine, &name, &text, &length);
 
 	if (code)
 		return code;
-	err = dag_machine_read(text, length, c->rate, s->startup, &c->machine, &refusal);
+	err = dag_machine_read(text, length, c->rate, settings.startup, &c->machine, &refusal);
 	code = err ? call_refused(name, &refusal, err) : 0;
 	free(text);
 	return code;
 }
 
 /* `processors` is the number that the input names, or 0. */
-static int make_machine(struct dag_call *c, const struct settings *s, uint32_t processors)
+static int make_machine(struct dag_call *c, uint32_t processors)
 {
 	struct plan_refusal refusal = { 0 };
-	const char *topology = s->topology ? s->topology : "full";
-	uint32_t wanted = s->processors ? s->processors : processors;
+	const char *topology = settings.topology ? settings.topology : "full";
+	uint32_t wanted = settings.processors ? settings.processors : processors;
 	int err;
 
-	if (s->machine && (s->processors || s->topology))
+	if (settings.machine && (settings.processors || settings.topology))
 		return bad_usage("--machine already names the processors: --%s is not allowed",
-				 s->processors ? "processors" : "topology");
-	if (s->machine)
-		return read_machine_file(c, s);
+				 settings.processors ? "processors" : "topology");
+	if (settings.machine)
+		return read_machine_file(c);
 	/* a topology with a number of its own goes before the number in the input */
-	if (s->topology && strchr(topology, ':') && !s->processors)
+	if (settings.topology && strchr(topology, ':') && !settings.processors)
 		wanted = 0;
 	else if (!wanted)
 		return bad_usage("no machine: --processors P or --machine FILE is needed");
-	err = dag_machine_topology(topology, wanted, c->rate, s->startup, &c->machine, &refusal);
+	err = dag_machine_topology(topology, wanted, c->rate, settings.startup, &c->machine,
+				   &refusal);
 	if (err == -EINVAL)
 		return fail(EXIT_USAGE, "--topology %s: %s", topology, refusal.what);
 	return err ? fail(EXIT_REFUSED, "%s", strerror(-err)) : 0;
 }
 
-static int read_input(struct dag_call *c, const struct settings *s)
+static int read_input(struct dag_call *c)
 {
 	struct plan_refusal refusal = { 0 };
 	struct dag_draft draft;
@@ -122,8 +94,8 @@ static int read_input(struct dag_call *c, const struct settings *s)
 		code = call_refused(c->call->name, &refusal, err);
 		goto out;
 	}
-	c->rate = s->rate > 0 ? s->rate : draft.bytes ? ETHERNET_RATE : 1;
-	code = make_machine(c, s, draft.processors);
+	c->rate = settings.rate > 0 ? settings.rate : draft.bytes ? ETHERNET_RATE : 1;
+	code = make_machine(c, draft.processors);
 out:
 	dag_draft_end(&draft);
 	return code;
@@ -133,20 +105,20 @@ out:
 
 static const char *const algorithms[] = { "best", "list", "heft", "exact", NULL };
 
-static int make_plan(struct dag_call *c, const struct settings *s)
+static int make_plan(struct dag_call *c)
 {
 	struct plan_call *call = c->call;
 	struct plan_refusal refusal = { 0 };
-	struct dag_options how = { .seed = call->seed, .steps = s->steps };
+	struct dag_options how = { .seed = call->seed, .steps = settings.steps };
 	int err;
 
 	c->algorithm = call->algorithm ? call->algorithm : algorithms[0];
 	how.method = parse_word(algorithms, c->algorithm);
 	call_begin(call);
-	err = dag_problem_make(c->graph, c->machine, s->contention, &c->problem, &refusal);
+	err = dag_problem_make(c->graph, c->machine, settings.contention, &c->problem, &refusal);
 	if (err)
 		return call_refused(call->name, &refusal, err);
-	if (how.method == DAG_EXACT && s->contention)
+	if (how.method == DAG_EXACT && settings.contention)
 		return bad_usage("--algorithm exact plans without contention only");
 	err = dag_solve(c->problem, &how, &call->watch, &c->plan);
 	if (!err)
@@ -191,12 +163,11 @@ static int show(const struct dag_call *c)
 
 static int run(struct plan_call *call)
 {
-	const struct settings *s = call->settings;
 	struct dag_call c = { .call = call };
-	int code = read_input(&c, s);
+	int code = read_input(&c);
 
 	if (!code)
-		code = make_plan(&c, s);
+		code = make_plan(&c);
 	if (!code)
 		code = show(&c);
 	dag_plan_end(&c.plan);
@@ -205,17 +176,6 @@ static int run(struct plan_call *call)
 	dag_graph_free(c.graph);
 	return code;
 }
-
-static const struct option options[] = {
-	{ "machine", required_argument, NULL, O_MACHINE },
-	{ "processors", required_argument, NULL, O_PROCESSORS },
-	{ "topology", required_argument, NULL, O_TOPOLOGY },
-	{ "rate", required_argument, NULL, O_RATE },
-	{ "startup", required_argument, NULL, O_STARTUP },
-	{ "contention", required_argument, NULL, O_CONTENTION },
-	{ "steps", required_argument, NULL, O_STEPS },
-	{ NULL, 0, NULL, 0 },
-};
 
 const struct planner dag_planner = {
 	.name = "dag",
@@ -233,8 +193,6 @@ const struct planner dag_planner = {
 	.algorithms = algorithms,
 	.gantt = true,
 	.options = options,
-	.defaults = &defaults,
-	.settings_size = sizeof(defaults),
-	.option = take_option,
+	.settings = &settings,
 	.run = run,
 };

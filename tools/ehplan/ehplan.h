@@ -3,13 +3,15 @@
 #ifndef EHPLAN_H
 #define EHPLAN_H
 
-#include <getopt.h>
-
 #include "plan/plan.h"
 #include "tools/common/common.h"
+#include "tools/common/options.h"
+
+struct planner;
 
 /** One call, with its input and its options. */
 struct plan_call {
+	const struct planner *planner;
 	const char *name; /**< of the input, for messages */
 	char *text; /**< the input, with a null byte behind it */
 	size_t length;
@@ -18,7 +20,6 @@ struct plan_call {
 	const char *format; /**< rankfile, hostfile, or NULL */
 	uint64_t seed;
 	bool json;
-	void *settings; /**< the planner's own options, a struct of its own */
 	struct plan_watch watch;
 	double began; /**< of the clock of `watch`, set by call_begin() */
 	double seconds; /**< from call_begin() to call_end() */
@@ -31,12 +32,8 @@ struct planner {
 	const char *const *algorithms; /**< NULL-terminated, the default first */
 	const char *const *formats; /**< of --format, NULL-terminated; NULL: it has none */
 	bool gantt;
-	const struct option *options; /**< of its own, values from 256 on; NULL: none */
-	const void *defaults; /**< settings when no option is given; NULL without options */
-	size_t settings_size;
-	/** Puts one of them into the settings; NULL, or what is wanted instead ("a number from 1 to
-	 *  64 is needed"). */
-	const char *(*option)(void *settings, int option, const char *text);
+	const struct option_row *options; /**< of its own; NULL: none. `help` has their text */
+	void *settings; /**< what they are kept in, with the defaults */
 	int (*run)(struct plan_call *call); /**< returns the exit code */
 };
 

@@ -3,6 +3,7 @@
 #include "ehplan.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,34 +15,18 @@ static const char *const formats[] = { "hostfile", NULL };
 static const char *const slowdowns[] = { "paper", "fair", NULL };
 static const char *const kinds[] = { "computing", "communicating", "loading", "collecting", NULL };
 
-enum { O_SLOWDOWN = 256, O_MIN_SPEEDUP };
-static const struct option options[] = { { "slowdown", required_argument, NULL, O_SLOWDOWN },
-					 { "min-speedup", required_argument, NULL, O_MIN_SPEEDUP },
-					 { 0 } };
-
-struct settings {
-	enum gang_slowdown slowdown;
+static struct settings {
+	unsigned int slowdown; /* enum gang_slowdown */
 	double min_speedup;
+} settings;
+
+static const struct option_row options[] = {
+	{ "slowdown", OPTION_WORD, offsetof(struct settings, slowdown), "paper|fair",
+	  .wanted = "paper or fair is needed" },
+	{ "min-speedup", OPTION_REAL, offsetof(struct settings, min_speedup), "X",
+	  .real = { DBL_MIN, 1e12 }, .wanted = "a number above 0 is needed" },
+	{ 0 },
 };
-
-static const struct settings defaults;
-
-static const char *take_option(void *settings, int option, const char *text)
-{
-	struct settings *s = settings;
-
-	if (option == O_SLOWDOWN) {
-		int word = parse_word(slowdowns, text);
-
-		if (word < 0)
-			return "paper or fair is needed";
-		s->slowdown = (enum gang_slowdown)word;
-		return NULL;
-	}
-	return parse_real(text, 1e12, &s->min_speedup) || !(s->min_speedup > 0)
-		       ? "a number above 0 is needed"
-		       : NULL;
-}
 
 /* On a host that is always busy a job never ends; JSON has no infinity. */
 static json_t *seconds_json(double seconds)
@@ -207,7 +192,6 @@ static int make_plan(struct plan_call *call, const struct gang_problem *p, struc
 
 static int run(struct plan_call *call)
 {
-	const struct settings *s = call->settings;
 	struct gang_plan plan = { 0 };
 	struct gang_problem problem;
 	struct plan_refusal refusal;
@@ -218,8 +202,8 @@ static int run(struct plan_call *call)
 		code = call_refused(call->name, &refusal, err);
 		goto out;
 	}
-	problem.slowdown = s->slowdown;
-	problem.min_speedup = s->min_speedup;
+	problem.slowdown = (enum gang_slowdown)settings.slowdown;
+	problem.min_speedup = settings.min_speedup;
 	code = make_plan(call, &problem, &plan);
 	if (!code)
 		code = show(call, &plan, &problem);
@@ -242,8 +226,6 @@ const struct planner gang_planner = {
 	.formats = formats,
 	.gantt = true,
 	.options = options,
-	.defaults = &defaults,
-	.settings_size = sizeof(defaults),
-	.option = take_option,
+	.settings = &settings,
 	.run = run,
 };

@@ -2,6 +2,7 @@
 /* ehplan PLANNER FILE [OPTION]...: finds the planner and parses the common options. */
 #include "ehplan.h"
 
+#include <float.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +16,41 @@ static const struct planner *const planners[] = {
 	&assign_planner, &gang_planner, &divide_planner, &dag_planner, NULL,
 };
 
-enum { O_ALGORITHM = 1, O_GANTT, O_FORMAT, O_SEED, O_TIME_LIMIT };
+static int take_algorithm(void *arguments, const char *text)
+{
+	struct plan_call *call = arguments;
 
-static const struct option common_options[] = {
-	{ "algorithm", required_argument, NULL, O_ALGORITHM },
-	{ "gantt", required_argument, NULL, O_GANTT },
-	{ "format", required_argument, NULL, O_FORMAT },
-	{ "seed", required_argument, NULL, O_SEED },
-	{ "time-limit", required_argument, NULL, O_TIME_LIMIT },
+	call->algorithm = text;
+	return parse_word(call->planner->algorithms, text) < 0;
+}
+
+static int take_gantt(void *arguments, const char *text)
+{
+	struct plan_call *call = arguments;
+
+	call->gantt = text;
+	return !call->planner->gantt;
+}
+
+static int take_format(void *arguments, const char *text)
+{
+	struct plan_call *call = arguments;
+
+	call->format = text;
+	return !call->planner->formats || parse_word(call->planner->formats, text) < 0;
+}
+
+static const struct option_row common_options[] = {
+	{ "algorithm", OPTION_OWN, 0, "A", .take = take_algorithm, .wanted = "no such algorithm" },
+	{ "gantt", OPTION_OWN, 0, "FILE.svg", .take = take_gantt,
+	  .wanted = "this plan has no times to draw" },
+	{ "format", OPTION_OWN, 0, "F", .take = take_format, .wanted = "no such format" },
+	{ "seed", OPTION_COUNT, offsetof(struct plan_call, seed), "S", .count = { 0, UINT64_MAX },
+	  .wanted = "a whole number is needed" },
+	{ "time-limit", OPTION_REAL, offsetof(struct plan_call, watch.until), "S",
+	  .real = { DBL_MIN, 1e6 }, .wanted = "seconds above 0 are needed" },
+	{ 0 },
 };
-#define COMMON (sizeof(common_options) / sizeof(common_options[0]))
-#define OPTIONS_MAX 48
 
 static int usage_all(FILE *to, int code)
 {
@@ -71,58 +96,11 @@ static const struct planner *find_planner(const char *name)
 	return NULL;
 }
 
-struct reading {
-	const struct planner *planner;
-	struct plan_call *call;
-};
-
-static int take_option(void *ctx, int option, const char *text)
-{
-	const struct reading *reading = ctx;
-	const struct planner *p = reading->planner;
-	struct plan_call *call = reading->call;
-	const char *wanted;
-
-	switch (option) {
-	case O_ALGORITHM:
-		if (parse_word(p->algorithms, text) < 0)
-			return bad_usage("--algorithm %s: no such algorithm", text);
-		call->algorithm = text;
-		return 0;
-	case O_GANTT:
-		if (!p->gantt)
-			return bad_usage("--gantt: this plan has no times to draw");
-		call->gantt = text;
-		return 0;
-	case O_FORMAT:
-		if (!p->formats || parse_word(p->formats, text) < 0)
-			return bad_usage("--format %s: no such format", text);
-		call->format = text;
-		return 0;
-	case O_SEED:
-		if (parse_count(text, UINT64_MAX, &call->seed))
-			return bad_usage("--seed %s: a whole number is needed", text);
-		return 0;
-	case O_TIME_LIMIT:
-		if (parse_real(text, 1e6, &call->watch.until) || !(call->watch.until > 0))
-			return bad_usage("--time-limit %s: seconds above 0 are needed", text);
-		return 0;
-	default:
-		wanted = p->option(call->settings, option, text);
-		return wanted ? bad_usage("%s: %s", text ? text : "option", wanted) : 0;
-	}
-}
-
 static int parse(const struct planner *p, struct plan_call *call, int argc, char **argv)
 {
-	struct option options[OPTIONS_MAX + 1] = { 0 };
-	size_t count = COMMON;
-	int code;
+	const struct option_set sets[] = { { common_options, call }, { p->options, p->settings } };
+	int code = options_parse_sets(argc, argv, sets, 2);
 
-	memcpy(options, common_options, sizeof(common_options));
-	for (size_t i = 0; p->options && p->options[i].name && count < OPTIONS_MAX; i++)
-		options[count++] = p->options[i];
-	code = options_each(argc, argv, options, take_option, &(struct reading){ p, call });
 	if (code)
 		return code;
 	if (optind + 1 != argc)
@@ -168,17 +146,12 @@ int main(int argc, char **argv)
 		help_planner(p);
 		return command_finish(EXIT_DONE);
 	}
-	call.settings = malloc(p->settings_size + 1);
-	if (!call.settings)
-		return fail(EXIT_REFUSED, "no memory");
-	if (p->defaults)
-		memcpy(call.settings, p->defaults, p->settings_size);
+	call.planner = p;
 	code = parse(p, &call, argc - 1, argv + 1);
 	if (!code)
 		code = call_read(argv[argc - 1], &call.name, &call.text, &call.length);
 	if (!code)
 		code = command_finish(p->run(&call));
 	free(call.text);
-	free(call.settings);
 	return code;
 }
