@@ -8,6 +8,8 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "plan/plan.h"
+
 struct name {
 	UT_hash_handle hh;
 	uint32_t number;
@@ -16,7 +18,8 @@ struct name {
 
 struct plan_names {
 	struct name *hash, **list;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 };
 
 struct plan_names *plan_names_new(void)
@@ -38,20 +41,15 @@ void plan_names_free(struct plan_names *names)
 int64_t plan_names_add(struct plan_names *names, const char *text)
 {
 	size_t length = strlen(text);
-	struct name *name;
+	struct name *name, **list;
 
 	if (plan_names_find(names, text) >= 0)
 		return -EEXIST;
-	if (names->count == names->room) {
-		uint32_t room = names->room ? 2 * names->room : 16;
-		/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
-		struct name **list = realloc(names->list, room * sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		names->list = list;
-		names->room = room;
-	}
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+	list = plan_grow(names->list, sizeof(*list), names->count, &names->room);
+	if (!list)
+		return -ENOMEM;
+	names->list = list;
 	name = calloc(1, sizeof(*name) + length + 1);
 	if (!name)
 		return -ENOMEM;

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#define GROW_BEGIN 16
 
 int plan_refuse(struct plan_refusal *refusal, size_t line, const char *where, const char *format,
 		...)
@@ -32,4 +35,17 @@ void plan_watch_progress(const struct plan_watch *watch, const char *what, uint6
 {
 	if (watch && watch->progress)
 		watch->progress(watch->ctx, what, done, all);
+}
+
+void *plan_grow(void *array, size_t each, size_t count, size_t *room)
+{
+	size_t more = *room ? 2 * *room : GROW_BEGIN;
+	void *grown;
+
+	if (count < *room)
+		return array;
+	grown = realloc(array, more * each);
+	if (grown)
+		*room = more;
+	return grown;
 }

@@ -24,6 +24,10 @@ struct plan_refusal {
 int plan_refuse(struct plan_refusal *refusal, size_t line, const char *where, const char *format,
 		...) __attribute__((format(printf, 4, 5)));
 
+/** Room for one more of `count` elements of `each` bytes in an array that has room for `*room`: it, or one
+ *  that has taken its place. NULL: no memory, and the array is as it was. */
+void *plan_grow(void *array, size_t each, size_t count, size_t *room);
+
 /** The caller's clock, time limit and progress display. All may be absent: no search ends early
  *  then. */
 struct plan_watch {

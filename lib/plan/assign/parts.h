@@ -36,7 +36,8 @@ struct assign_parts {
 	/* one pass of refinement */
 	uint32_t *locked, pass, *list, *trail, *trail_at;
 	struct assign_heap_entry *heap;
-	uint32_t nheap, heap_room;
+	uint32_t nheap;
+	size_t heap_room;
 };
 
 /** NULL: no memory. */

@@ -20,18 +20,12 @@
 
 static int push(struct assign_parts *s, double gain, uint32_t v)
 {
-	struct assign_heap_entry *heap = s->heap;
+	struct assign_heap_entry *heap = plan_grow(s->heap, sizeof(*heap), s->nheap, &s->heap_room);
 	uint32_t i = s->nheap;
 
-	if (i == s->heap_room) {
-		uint32_t room = i ? 2 * i : 256;
-
-		heap = realloc(heap, room * sizeof(*heap));
-		if (!heap)
-			return -ENOMEM;
-		s->heap = heap;
-		s->heap_room = room;
-	}
+	if (!heap)
+		return -ENOMEM;
+	s->heap = heap;
 	s->nheap++;
 	for (; i && heap[(i - 1) / 2].gain < gain; i = (i - 1) / 2)
 		heap[i] = heap[(i - 1) / 2];

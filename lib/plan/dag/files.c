@@ -20,20 +20,16 @@ int dag_files_use(struct dag_files *files, uint32_t task, const char *file, bool
 		  double bytes)
 {
 	int64_t number = plan_names_find(files->names, file);
+	struct dag_use *more;
 
 	if (number < 0)
 		number = plan_names_add(files->names, file);
 	if (number < 0)
 		return number;
-	if (files->count == files->room) {
-		size_t room = files->room ? 2 * files->room : 64;
-		struct dag_use *more = realloc(files->uses, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		files->uses = more;
-		files->room = room;
-	}
+	more = plan_grow(files->uses, sizeof(*more), files->count, &files->room);
+	if (!more)
+		return -ENOMEM;
+	files->uses = more;
 	files->uses[files->count++] = (struct dag_use){ task, number, writes, bytes };
 	return 0;
 }

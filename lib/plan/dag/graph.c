@@ -23,17 +23,13 @@ void dag_draft_end(struct dag_draft *draft)
 int64_t dag_draft_task(struct dag_draft *draft, const char *name, double work)
 {
 	uint32_t count = plan_names_count(draft->names);
+	double *more;
 	int64_t number;
 
-	if (count == draft->work_room) {
-		uint32_t room = count ? 2 * count : 64;
-		double *more = realloc(draft->work, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		draft->work = more;
-		draft->work_room = room;
-	}
+	more = plan_grow(draft->work, sizeof(*more), count, &draft->work_room);
+	if (!more)
+		return -ENOMEM;
+	draft->work = more;
 	if (count >= DAG_TASKS_MAX)
 		return -E2BIG;
 	number = plan_names_add(draft->names, name);
@@ -44,18 +40,14 @@ int64_t dag_draft_task(struct dag_draft *draft, const char *name, double work)
 
 int dag_draft_edge(struct dag_draft *draft, uint32_t from, uint32_t to, double data, uint32_t place)
 {
-	if (draft->nedges == draft->edges_room) {
-		uint32_t room = draft->nedges ? 2 * draft->nedges : 64;
-		struct dag_edge *more;
+	struct dag_edge *more;
 
-		if (draft->nedges >= DAG_EDGES_MAX)
-			return -E2BIG;
-		more = realloc(draft->edges, room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		draft->edges = more;
-		draft->edges_room = room;
-	}
+	if (draft->nedges >= DAG_EDGES_MAX)
+		return -E2BIG;
+	more = plan_grow(draft->edges, sizeof(*more), draft->nedges, &draft->edges_room);
+	if (!more)
+		return -ENOMEM;
+	draft->edges = more;
 	draft->edges[draft->nedges++] = (struct dag_edge){ from, to, place, data };
 	return 0;
 }

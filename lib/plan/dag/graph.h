@@ -44,9 +44,11 @@ struct dag_draft {
 	struct plan_names *names; /**< of tasks */
 	double *work;
 	double *times; /**< tasks x columns, or NULL; a row begins below 0: the task has work */
-	uint32_t columns, work_room, times_room;
+	uint32_t columns;
+	size_t work_room, times_room;
 	struct dag_edge *edges;
-	uint32_t nedges, edges_room;
+	uint32_t nedges;
+	size_t edges_room;
 	const char *pattern; /**< JSON path of an edge with one %u, or NULL: places are lines */
 	uint32_t processors; /**< number that the input gives; 0: none */
 	bool bytes; /**< data are bytes, work is seconds */

@@ -19,7 +19,8 @@ struct interval {
 
 struct lane {
 	struct interval *busy; /* by time; ones that touch are one */
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 };
 
 struct stay { /* of a message that is tried, not placed */
@@ -162,14 +163,13 @@ static int occupy(struct lane *lane, double start, double end)
 	}
 	for (last = at; last < lane->count && lane->busy[last].start <= end; last++)
 		end = lane->busy[last].end > end ? lane->busy[last].end : end;
-	if (last == at && lane->count == lane->room) {
-		uint32_t room = lane->room ? 2 * lane->room : 8;
-		struct interval *more = realloc(lane->busy, room * sizeof(*more));
+	if (last == at) {
+		struct interval *more =
+			plan_grow(lane->busy, sizeof(*more), lane->count, &lane->room);
 
 		if (!more)
 			return -ENOMEM;
 		lane->busy = more;
-		lane->room = room;
 	}
 	memmove(lane->busy + at + 1, lane->busy + last, (lane->count - last) * sizeof(*lane->busy));
 	lane->count = lane->count - last + at + 1;
@@ -188,15 +188,11 @@ static double link_time(const struct dag_lanes *l, uint32_t link, double data)
 
 static int add_stay(struct dag_lanes *l, struct stay stay)
 {
-	if (l->ntried == l->tried_room) {
-		size_t room = l->tried_room ? 2 * l->tried_room : 64;
-		struct stay *more = realloc(l->tried, room * sizeof(*more));
+	struct stay *more = plan_grow(l->tried, sizeof(*more), l->ntried, &l->tried_room);
 
-		if (!more)
-			return -ENOMEM;
-		l->tried = more;
-		l->tried_room = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	l->tried = more;
 	l->tried[l->ntried++] = stay;
 	return 0;
 }

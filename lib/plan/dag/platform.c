@@ -26,7 +26,8 @@ struct platform {
 	struct plan_names *links;
 	double *bandwidth, *latency; /* of links */
 	struct dag_wire route; /* being read: startup and rate are sums so far */
-	uint32_t hosts_room, links_room, wires_room;
+	uint32_t hosts_room, links_room;
+	size_t wires_room;
 };
 
 struct unit {
@@ -214,13 +215,10 @@ static int end(struct dag_xml *xml, void *ctx, unsigned int depth, const char *n
 
 	if (depth != 2 || strcmp(name, "route"))
 		return 0;
-	if (draft->nwires == p->wires_room) {
-		p->wires_room = p->wires_room ? 2 * p->wires_room : 64;
-		more = realloc(draft->wires, p->wires_room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		draft->wires = more;
-	}
+	more = plan_grow(draft->wires, sizeof(*more), draft->nwires, &p->wires_room);
+	if (!more)
+		return -ENOMEM;
+	draft->wires = more;
 	window = p->route.startup > 0 ? TCP_GAMMA / (2 * p->route.startup) : DAG_NUMBER_MAX;
 	p->route.rate *= BANDWIDTH_FACTOR;
 	p->route.rate = window < p->route.rate ? window : p->route.rate;

@@ -29,8 +29,11 @@ struct dot {
 
 	struct dag_draft *draft;
 	struct plan_refusal *refusal;
-	bool *weighed; /* tasks whose Weight is known */
-	uint32_t *line_of, weighed_room;
+	struct dot_task {
+		uint32_t line;
+		bool weighed; /* its Weight is known */
+	} * seen; /* by task */
+	size_t seen_room;
 	double node_weight, edge_weight; /* defaults; negative: none */
 	unsigned int depth;
 
@@ -39,7 +42,7 @@ struct dot {
 	struct dot_end {
 		uint32_t task, line;
 	} * chain; /* of the edges that are being read */
-	uint32_t chain_room;
+	size_t chain_room;
 };
 
 static int refuse(struct dot *d, const char *format, ...)
@@ -77,15 +80,11 @@ static void skip_blanks(struct dot *d)
 
 static int add_character(struct dot *d, char c)
 {
-	if (d->length + 1 >= d->room) {
-		size_t room = d->room ? 2 * d->room : 64;
-		char *text = realloc(d->text, room);
+	char *text = plan_grow(d->text, 1, d->length + 1, &d->room);
 
-		if (!text)
-			return -ENOMEM;
-		d->text = text;
-		d->room = room;
-	}
+	if (!text)
+		return -ENOMEM;
+	d->text = text;
 	d->text[d->length++] = c;
 	d->text[d->length] = '\0';
 	return 0;
@@ -297,6 +296,7 @@ static int take_attributes(struct dot *d, bool of_graph, double *weight)
 /* The task with this name; it is added if it is new. */
 static int64_t take_task(struct dot *d)
 {
+	struct dot_task *seen;
 	int64_t number = plan_names_find(d->draft->names, d->text);
 
 	if (number >= 0)
@@ -310,21 +310,11 @@ static int64_t take_task(struct dot *d)
 		return refuse(d, "more than %u tasks", DAG_TASKS_MAX);
 	if (number < 0)
 		return number;
-	if (number >= d->weighed_room) {
-		uint32_t room = d->weighed_room ? 2 * d->weighed_room : 64;
-		bool *weighed = realloc(d->weighed, room * sizeof(*weighed));
-		uint32_t *lines;
-
-		if (weighed)
-			d->weighed = weighed;
-		lines = weighed ? realloc(d->line_of, room * sizeof(*lines)) : NULL;
-		if (!lines)
-			return -ENOMEM;
-		d->line_of = lines;
-		d->weighed_room = room;
-	}
-	d->line_of[number] = d->line;
-	d->weighed[number] = d->node_weight >= 0;
+	seen = plan_grow(d->seen, sizeof(*seen), number, &d->seen_room);
+	if (!seen)
+		return -ENOMEM;
+	d->seen = seen;
+	d->seen[number] = (struct dot_task){ d->line, d->node_weight >= 0 };
 	if (d->node_weight >= 0)
 		d->draft->work[number] = d->node_weight;
 	return number;
@@ -355,15 +345,11 @@ static int64_t take_end(struct dot *d)
 
 static int add_to_chain(struct dot *d, uint32_t n, uint32_t task)
 {
-	if (n >= d->chain_room) {
-		uint32_t room = d->chain_room ? 2 * d->chain_room : 64;
-		struct dot_end *chain = realloc(d->chain, room * sizeof(*chain));
+	struct dot_end *chain = plan_grow(d->chain, sizeof(*chain), n, &d->chain_room);
 
-		if (!chain)
-			return -ENOMEM;
-		d->chain = chain;
-		d->chain_room = room;
-	}
+	if (!chain)
+		return -ENOMEM;
+	d->chain = chain;
 	d->chain[n] = (struct dot_end){ task, d->line };
 	return 0;
 }
@@ -433,12 +419,12 @@ static int take_node(struct dot *d, int64_t task)
 
 	if (err || weight < 0)
 		return err;
-	if (d->weighed[task] && d->node_weight < 0) {
+	if (d->seen[task].weighed && d->node_weight < 0) {
 		d->line = line;
 		return refuse(d, "task %.60s is listed twice",
 			      plan_names_text(d->draft->names, task));
 	}
-	d->weighed[task] = true;
+	d->seen[task].weighed = true;
 	d->draft->work[task] = weight;
 	return 0;
 }
@@ -556,15 +542,14 @@ int dag_read_dot(const char *text, size_t length, struct dag_draft *draft,
 	int err = take_graph(&d);
 
 	for (uint32_t t = 0; !err && t < plan_names_count(draft->names); t++)
-		if (!d.weighed[t])
-			err = plan_refuse(refusal, d.line_of[t], NULL,
+		if (!d.seen[t].weighed)
+			err = plan_refuse(refusal, d.seen[t].line, NULL,
 					  "task %.60s has no Weight; \"node [Weight=1]\" would be "
 					  "for all",
 					  plan_names_text(draft->names, t));
 	plan_names_free(d.pairs);
 	free(d.chain);
 	free(d.text);
-	free(d.weighed);
-	free(d.line_of);
+	free(d.seen);
 	return err;
 }

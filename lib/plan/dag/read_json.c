@@ -2,7 +2,6 @@
 #include "read.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "plan/json.h"
 
@@ -17,6 +16,7 @@ static int read_times(const json_t *list, const struct plan_path *task, size_t i
 	struct plan_path path = { task, "times", 0 };
 	size_t count = json_array_size(list), i;
 	json_t *value;
+	double *more;
 
 	if (!index) {
 		draft->columns = count;
@@ -27,15 +27,10 @@ static int read_times(const json_t *list, const struct plan_path *task, size_t i
 					"%zu run times where each task needs as many as there are "
 					"processors",
 					count);
-	if (index >= draft->times_room) {
-		uint32_t room = draft->times_room ? 2 * draft->times_room : 64;
-		double *more = realloc(draft->times, (size_t)room * count * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		draft->times = more;
-		draft->times_room = room;
-	}
+	more = plan_grow(draft->times, count * sizeof(*more), index, &draft->times_room);
+	if (!more)
+		return -ENOMEM;
+	draft->times = more;
 	json_array_foreach(list, i, value) {
 		struct plan_path at = { &path, NULL, i };
 		double number = json_number_value(value);

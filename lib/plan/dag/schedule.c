@@ -64,30 +64,22 @@ void dag_messages_end(struct dag_messages *m)
 
 int dag_messages_add(struct dag_messages *m, uint32_t from, uint32_t to)
 {
-	if (m->count == m->room) {
-		size_t room = m->room ? 2 * m->room : 64;
-		struct dag_message *more = realloc(m->list, room * sizeof(*more));
+	struct dag_message *more = plan_grow(m->list, sizeof(*more), m->count, &m->room);
 
-		if (!more)
-			return -ENOMEM;
-		m->list = more;
-		m->room = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	m->list = more;
 	m->list[m->count++] = (struct dag_message){ from, to, m->nhops, 0 };
 	return 0;
 }
 
 int dag_messages_hop(struct dag_messages *m, uint32_t node, double start, double finish)
 {
-	if (m->nhops == m->hops_room) {
-		size_t room = m->hops_room ? 2 * m->hops_room : 64;
-		struct dag_hop *more = realloc(m->hops, room * sizeof(*more));
+	struct dag_hop *more = plan_grow(m->hops, sizeof(*more), m->nhops, &m->hops_room);
 
-		if (!more)
-			return -ENOMEM;
-		m->hops = more;
-		m->hops_room = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	m->hops = more;
 	m->hops[m->nhops++] = (struct dag_hop){ node, start, finish };
 	m->list[m->count - 1].hops++;
 	return 0;

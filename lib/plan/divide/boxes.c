@@ -7,17 +7,12 @@
 
 int box_push(struct box_heap *heap, struct box box)
 {
+	struct box *more = plan_grow(heap->box, sizeof(*more), heap->count, &heap->room);
 	size_t at = heap->count;
 
-	if (heap->count == heap->room) {
-		size_t room = heap->room ? 2 * heap->room : 64;
-		struct box *more = realloc(heap->box, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		heap->box = more;
-		heap->room = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	heap->box = more;
 	heap->count++;
 	for (; at && heap->box[(at - 1) / 2].bound > box.bound; at = (at - 1) / 2)
 		heap->box[at] = heap->box[(at - 1) / 2];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/plan.h"
+
 static void send_request(struct gang_job *job, uint64_t now, gang_send_fn send, void *ctx)
 {
 	job->next = now + job->options.repeat;
@@ -75,21 +77,17 @@ static void on_late_reply(struct gang_job *job, const struct gang_message *m, ga
 
 static int on_reply(struct gang_job *job, const struct gang_message *m)
 {
+	struct gang_reply *replies;
 	size_t i = 0;
 
 	while (i < job->nreplies && job->replies[i].seat.host != m->host)
 		i++;
 	if (i < job->nreplies && job->replies[i].seat.offer >= m->offer)
 		return 0;
-	if (i == job->room) {
-		size_t room = job->room ? 2 * job->room : 16;
-		struct gang_reply *replies = realloc(job->replies, room * sizeof(*replies));
-
-		if (!replies)
-			return -ENOMEM;
-		job->replies = replies;
-		job->room = room;
-	}
+	replies = plan_grow(job->replies, sizeof(*replies), i, &job->room);
+	if (!replies)
+		return -ENOMEM;
+	job->replies = replies;
 	if (i == job->nreplies)
 		job->nreplies++;
 	job->replies[i] = (struct gang_reply){ { m->host, m->offer }, m->utilization };
