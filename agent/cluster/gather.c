@@ -94,7 +94,7 @@ static void gather_member(struct gather *g, const struct eh_child *c, uint32_t n
 	}
 	said = json_copy(p->said);
 	/* newer than the full report */
-	json_object_set_new(said, "threshold", json_real(c->threshold / 1000.0));
+	json_object_set_new(said, "threshold", json_real(c->own.threshold / 1000.0));
 	json_array_append_new(g->nodes, said);
 }
 

@@ -270,8 +270,8 @@ static uint64_t slots_capacity(struct agent *agent, const struct eh_sums *sums)
 	for (unsigned int i = 0; i < 1u << agent->config->topology.n; i++)
 		if (!eh_member_child(hierarchy_member(agent), agent->config->topology.l, i, &c,
 				     &node) &&
-		    c.draining && c.capacity <= capacity)
-			capacity -= c.capacity;
+		    c.own.draining && c.own.capacity <= capacity)
+			capacity -= c.own.capacity;
 	return capacity;
 }
 

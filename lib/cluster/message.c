@@ -79,7 +79,7 @@ static void message_put_report(const struct eh_topology *t, json_t *to,
 static void message_put_ask(const struct eh_topology *t, json_t *to,
 			    const struct eh_message_ask *ask)
 {
-	const struct eh_home *h = &ask->at_home;
+	const struct eh_report *h = &ask->at_home;
 	json_t *path = json_array(), *home;
 
 	for (size_t i = 0; i < ask->npath; i++)
@@ -285,6 +285,7 @@ static int message_take_ask(const struct eh_topology *t, const json_t *json,
 		return -EINVAL;
 	ask->leaves = json_is_true(json_object_get(json, "leaves"));
 	ask->at_home.dwell = message_take_dwell(home);
+	ask->at_home.nodes = 1;
 	ask->probes = probes;
 	ask->npath = json_array_size(path);
 	if (ask->npath > EH_ROUTE_MAX)

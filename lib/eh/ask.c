@@ -111,9 +111,7 @@ void eh_ask_own(struct eh_member *m, const struct eh_member_event_ask *event)
 					   .size = event->size,
 					   .leaves = event->leaves,
 					   .home = m->options.self,
-					   .at_home = { m->own.load, m->own.threshold,
-							m->own.length, m->own.floor,
-							m->own.capacity, m->own.dwell } } };
+					   .at_home = m->own } };
 
 	/* Its group may name it as one of its best. */
 	if (event->leaves)

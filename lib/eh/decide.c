@@ -39,7 +39,7 @@ static bool decide_may_take(const struct eh_group *group, unsigned int child,
 	const struct group_member *m = &group->members[child];
 
 	/* home needs no check: it is not to be chosen, or is a sender, or there would be no search */
-	if (!m->present || m->draining)
+	if (!m->present || m->own.draining)
 		return false;
 	if (arrival->tried && arrival->tried[child / 64] >> child % 64 & 1)
 		return false;
@@ -60,7 +60,7 @@ static unsigned int decide_choose(struct eh_group *group, const struct eh_event_
 		    (m->best && decide_choose_candidate(group, m, arrival) == EH_NO_CHILD))
 			continue;
 		eh_choice_offer(&choice, i, member_state(m), member_load(m) + arrival->size,
-				m->threshold, group->options.least, &group->random);
+				m->own.threshold, group->options.least, &group->random);
 	}
 	return choice.child;
 }
@@ -69,7 +69,7 @@ static unsigned int decide_choose(struct eh_group *group, const struct eh_event_
 static bool decide_home_is_sender(const struct eh_group *group, unsigned int child,
 				  const struct eh_event_arrive *arrival, const struct eh_rule *rule)
 {
-	const struct eh_home *home = arrival->home;
+	const struct eh_report *home = arrival->home;
 	uint64_t threshold;
 
 	if (!group->best || !home)
@@ -91,8 +91,8 @@ static void decide_place(struct eh_group *group, const struct eh_event_arrive *a
 	up->type = EH_UP_PLACE;
 	up->child = child;
 	up->found = member_state(m);
-	up->threshold = m->threshold;
-	up->length = m->length;
+	up->threshold = m->own.threshold;
+	up->length = m->own.length;
 	if (m->best) {
 		struct eh_candidate *c = &m->best[decide_choose_candidate(group, m, arrival)];
 

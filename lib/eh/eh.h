@@ -77,14 +77,9 @@ static inline enum eh_state eh_report_state(const struct eh_report *r)
 	return eh_state_dwell(r->load, r->threshold, r->length, r->dwell);
 }
 
-/** The node on which a task arrived, for controllers that do not know it. */
-struct eh_home {
-	uint64_t load, threshold, length, floor, capacity;
-	bool dwell;
-};
-
 enum eh_event_type {
-	EH_EV_JOIN, /**< `join`: child is there; again: its values changed */
+	EH_EV_JOIN, /**< `join`: child is there; again: its values changed. They are up to EH_VALUE_MAX,
+			 *   capacity not 0; 0 nodes count as 1, and `draining` is ignored */
 	EH_EV_LEAVE, /**< child is gone; its grants are forgotten */
 	EH_EV_DRAIN, /**< `drain`: child takes no new tasks, or takes them again */
 	EH_EV_REPORT, /**< `report`: child's load, and what is in it */
@@ -93,14 +88,6 @@ enum eh_event_type {
 	EH_EV_TICK, /**< time passes. Grants expire and the finish rule is checked here and with all
 			 *   events but ARRIVE */
 	EH_EV_RULE, /**< `rule`: the top's rule; all thresholds change */
-};
-
-/** Values up to EH_VALUE_MAX. */
-struct eh_event_join {
-	uint64_t load, threshold, length, floor;
-	uint64_t capacity; /**< not 0 */
-	uint32_t nodes; /**< nodes in the child; 0 counts as 1 */
-	bool dwell;
 };
 
 struct eh_event_drain {
@@ -122,7 +109,8 @@ struct eh_event_arrive {
 	const uint64_t *tried; /**< bitmap of children not to choose (they refused), or NULL */
 	const uint32_t *tried_nodes; /**< likewise, of the candidates */
 	size_t ntried_nodes;
-	const struct eh_home *home; /**< where children are groups */
+	/** The node on which the task arrived, where children are groups, which do not know it. */
+	const struct eh_report *home;
 	bool leaves; /**< it is to leave home even if that is not a sender: home is among
 					 *   `tried_nodes` then */
 };
@@ -135,7 +123,7 @@ struct eh_event {
 	enum eh_event_type type;
 	unsigned int child; /**< 0..2^n-1; not for TICK and RULE */
 	union {
-		struct eh_event_join join;
+		struct eh_report join;
 		struct eh_event_drain drain;
 		struct eh_event_report report;
 		struct eh_event_arrive arrive;
@@ -183,9 +171,7 @@ int eh_group_step(struct eh_group *group, const struct eh_event *event, uint64_t
 
 /** What the group knows of a child; its load includes grants that no report has yet. */
 struct eh_child {
-	bool present, draining, dwell;
-	uint64_t load, threshold, length, floor, capacity;
-	unsigned int nodes;
+	struct eh_report own;
 	enum eh_state state; /**< dwell included */
 };
 /** 0, or -EINVAL: there is no such child. */

@@ -49,27 +49,17 @@ int eh_group_child(const struct eh_group *group, unsigned int child, struct eh_c
 	if (child >= group->size || !group->members[child].present)
 		return -EINVAL;
 	m = &group->members[child];
-	*out = (struct eh_child){
-		.present = true,
-		.draining = m->draining,
-		.dwell = m->dwell,
-		.load = member_load(m),
-		.threshold = m->threshold,
-		.length = m->length,
-		.floor = m->floor,
-		.capacity = m->capacity,
-		.nodes = m->nodes,
-		.state = member_state(m),
-	};
+	*out = (struct eh_child){ .own = m->own, .state = member_state(m) };
+	out->own.load = member_load(m);
 	return 0;
 }
 
 /* A member's load, but not below T-A while it dwells: a group of such members is not a receiver. */
 static uint64_t group_settled_load(const struct group_member *m)
 {
-	uint64_t low = m->threshold > m->length ? m->threshold - m->length : 0;
+	uint64_t low = m->own.threshold > m->own.length ? m->own.threshold - m->own.length : 0;
 
-	return m->dwell && member_load(m) < low ? low : member_load(m);
+	return m->own.dwell && member_load(m) < low ? low : member_load(m);
 }
 
 /* Added up each time: nothing can drift, and a group is small. */
@@ -84,35 +74,33 @@ void eh_group_sums(const struct eh_group *group, struct eh_sums *out)
 		if (!m->present)
 			continue;
 		out->members++;
-		out->nodes += m->nodes;
+		out->nodes += m->own.nodes;
 		out->load += member_load(m);
 		settled += group_settled_load(m);
-		out->threshold += m->threshold;
-		out->length += m->length;
-		out->floor += m->floor;
-		out->capacity += m->capacity;
+		out->threshold += m->own.threshold;
+		out->length += m->own.length;
+		out->floor += m->own.floor;
+		out->capacity += m->own.capacity;
 	}
 	out->dwell = eh_state(out->load, out->threshold, out->length) == EH_RECEIVER &&
 		     eh_state(settled, out->threshold, out->length) != EH_RECEIVER;
 	out->state = eh_state_dwell(out->load, out->threshold, out->length, out->dwell);
 }
 
-static int group_join(struct eh_group *group, unsigned int child, const struct eh_event_join *new)
+static int group_join(struct eh_group *group, unsigned int child, const struct eh_report *new)
 {
 	struct group_member *m = &group->members[child];
+	bool draining;
 
 	if (!new->capacity || new->capacity > EH_VALUE_MAX || new->load > EH_VALUE_MAX ||
 	    new->threshold > EH_VALUE_MAX || new->length > EH_VALUE_MAX ||
 	    new->floor > EH_VALUE_MAX)
 		return -EINVAL;
+	draining = m->own.draining;
 	m->present = true;
-	m->reported = new->load;
-	m->dwell = new->dwell;
-	m->threshold = new->threshold;
-	m->length = new->length;
-	m->floor = new->floor;
-	m->capacity = new->capacity;
-	m->nodes = new->nodes ? new->nodes : 1;
+	m->own = *new;
+	m->own.draining = draining;
+	m->own.nodes = new->nodes ? new->nodes : 1;
 	m->best = group->best ? group->best + (size_t)child * EH_BEST_MAX : NULL;
 	return 0;
 }
@@ -128,8 +116,8 @@ static int group_report(struct eh_group *group, unsigned int child,
 		if (new->best[i].load > EH_VALUE_MAX || new->best[i].threshold > EH_VALUE_MAX ||
 		    new->best[i].length > EH_VALUE_MAX)
 			return -EINVAL;
-	m->reported = new->load;
-	m->dwell = new->dwell;
+	m->own.load = new->load;
+	m->own.dwell = new->dwell;
 	for (size_t i = 0; i < new->nseen; i++)
 		eh_grant_settle(group, new->seen[i], child);
 	if (!m->best)
@@ -186,15 +174,15 @@ size_t eh_group_best(const struct eh_group *group, uint32_t first,
 	for (unsigned int i = 0; i < group->size; i++) {
 		const struct group_member *m = &group->members[i];
 
-		if (!m->present || m->draining)
+		if (!m->present || m->own.draining)
 			continue;
 		for (unsigned int j = 0; j < m->nbest; j++)
 			n = group_insert(out, n, &m->best[j]);
 		if (!group->best)
 			n = group_insert(out, n,
 					 &(struct eh_candidate){ first + i, member_load(m),
-								 m->threshold, m->length,
-								 m->dwell });
+								 m->own.threshold, m->own.length,
+								 m->own.dwell });
 	}
 	return n;
 }
@@ -219,7 +207,7 @@ static int group_handle(struct eh_group *group, const struct eh_event *event, ui
 			(struct group_member){ .asked = group->members[event->child].asked };
 		return 0;
 	case EH_EV_DRAIN:
-		group->members[event->child].draining = event->drain.draining;
+		group->members[event->child].own.draining = event->drain.draining;
 		return 0;
 	case EH_EV_REPORT:
 		return group_report(group, event->child, &event->report);

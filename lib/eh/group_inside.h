@@ -11,10 +11,9 @@
 
 /* What a group knows of one child: a node, or a group of the level below. */
 struct group_member {
-	bool present, draining, dwell;
-	uint64_t reported, granted; /* its load is their sum */
-	uint64_t threshold, length, floor, capacity;
-	uint32_t nodes;
+	bool present;
+	struct eh_report own; /* as reported; its threshold is the one it was told */
+	uint64_t granted; /* not yet in the load */
 	uint32_t nbest;
 	uint32_t asked; /* grants for tasks that arrived there */
 	struct eh_candidate *best; /* EH_BEST_MAX, where children are groups */
@@ -42,12 +41,12 @@ struct eh_group {
 
 static inline uint64_t member_load(const struct group_member *m)
 {
-	return m->reported + m->granted;
+	return m->own.load + m->granted;
 }
 
 static inline enum eh_state member_state(const struct group_member *m)
 {
-	return eh_state_dwell(member_load(m), m->threshold, m->length, m->dwell);
+	return eh_state_dwell(member_load(m), m->own.threshold, m->own.length, m->own.dwell);
 }
 
 static inline enum eh_state candidate_state(const struct eh_candidate *c)

@@ -65,23 +65,16 @@ static void lead_take(struct eh_member *m, unsigned int level, unsigned int digi
 	struct eh_child c;
 	bool known = !eh_group_child(m->lead[level].group, digit, &c);
 
-	if (!known || c.capacity != r->capacity || c.floor != r->floor || c.nodes != r->nodes ||
-	    (trust && (c.threshold != r->threshold || c.length != r->length))) {
-		const struct eh_event_join join = {
-			.load = r->load,
-			.threshold = known && !trust ? c.threshold : r->threshold,
-			.length = r->length,
-			.floor = r->floor,
-			.capacity = r->capacity,
-			.nodes = r->nodes,
-			.dwell = r->dwell,
-		};
+	if (!known || c.own.capacity != r->capacity || c.own.floor != r->floor ||
+	    c.own.nodes != r->nodes ||
+	    (trust && (c.own.threshold != r->threshold || c.own.length != r->length))) {
+		struct eh_event join = { .type = EH_EV_JOIN, .child = digit, .join = *r };
 
-		eh_lead_step(m, level,
-			     &(struct eh_event){ .type = EH_EV_JOIN, .child = digit, .join = join },
-			     NULL);
+		if (known && !trust)
+			join.join.threshold = c.own.threshold;
+		eh_lead_step(m, level, &join, NULL);
 	}
-	if (known ? c.draining != r->draining : r->draining)
+	if (known ? c.own.draining != r->draining : r->draining)
 		eh_lead_step(m, level,
 			     &(struct eh_event){ .type = EH_EV_DRAIN,
 						 .child = digit,

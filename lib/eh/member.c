@@ -169,17 +169,9 @@ static bool member_lists_are_valid(const struct eh_member *m, const struct eh_me
 
 static bool member_ask_is_valid(const struct eh_member *m, const struct eh_message_ask *ask)
 {
-	const struct eh_home *h = &ask->at_home;
-
 	return member_lists_are_valid(m, ask) && ask->nroute < EH_ROUTE_MAX &&
 	       member_node_is_valid(m, ask->home) && ask->size <= EH_SIZE_MAX &&
-	       ask->probes <= EH_PROBES_MAX &&
-	       eh_report_is_possible(&(struct eh_report){ .load = h->load,
-							  .threshold = h->threshold,
-							  .length = h->length,
-							  .floor = h->floor,
-							  .capacity = h->capacity,
-							  .nodes = 1 });
+	       ask->probes <= EH_PROBES_MAX && eh_report_is_possible(&ask->at_home);
 }
 
 static bool member_rule_is_valid(const struct eh_rule *rule)

@@ -93,7 +93,7 @@ struct eh_message_ask {
 	uint64_t size; /**< its load */
 	bool leaves; /**< it is to leave home even if that is not a sender */
 	uint32_t home; /**< the node it arrived on */
-	struct eh_home at_home; /**< that node's values */
+	struct eh_report at_home; /**< that node's values */
 	uint32_t tried[EH_TRIED_MAX]; /**< nodes that have refused it; home, if it `leaves` */
 	size_t ntried;
 	unsigned int probes; /**< times a controller was looked at (MPN of the paper) */

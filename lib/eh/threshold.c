@@ -10,9 +10,9 @@
 
 static uint64_t threshold_share(const struct group_member *m, const struct eh_rule *rule)
 {
-	uint64_t tasks = eh_share(rule->load, m->capacity, rule->capacity);
+	uint64_t tasks = eh_share(rule->load, m->own.capacity, rule->capacity);
 
-	return tasks > m->floor ? tasks : m->floor;
+	return tasks > m->own.floor ? tasks : m->own.floor;
 }
 
 /* All are told, also those that keep theirs, so that all are in one epoch. */
@@ -26,14 +26,14 @@ void eh_threshold_apply(struct eh_group *group, const struct eh_rule *rule, eh_e
 
 		if (!m->present)
 			continue;
-		m->threshold = threshold_share(m, rule);
+		m->own.threshold = threshold_share(m, rule);
 		/* Their reports will tell the exact ones; the sum of their nodes' may be a little more. */
 		for (unsigned int j = 0; j < m->nbest; j++)
-			m->best[j].threshold = m->threshold / m->nodes;
+			m->best[j].threshold = m->own.threshold / m->own.nodes;
 		emit(ctx, &(struct eh_update){ .type = EH_UP_THRESHOLD,
 					       .child = i,
-					       .threshold = m->threshold,
-					       .length = m->length,
+					       .threshold = m->own.threshold,
+					       .length = m->own.length,
 					       .epoch = rule->epoch,
 					       .rule = *rule });
 	}
@@ -74,7 +74,7 @@ void eh_threshold_relax(struct eh_group *group, uint64_t now, eh_emit_fn emit, v
 		for (unsigned int i = 0; i < group->size && !low; i++) {
 			const struct group_member *m = &group->members[i];
 
-			low = m->present && threshold_share(m, &rule) < m->threshold;
+			low = m->present && threshold_share(m, &rule) < m->own.threshold;
 		}
 	if (!low) {
 		group->calm = false;

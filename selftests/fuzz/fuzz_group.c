@@ -32,12 +32,12 @@ static struct eh_event event_of(const uint8_t *data, const uint64_t *list)
 
 	switch (e.type) {
 	case EH_EV_JOIN:
-		e.join = (struct eh_event_join){ .load = value,
-						 .threshold = data[3] * 500u,
-						 .length = data[4] * 250u,
-						 .floor = data[5] * 100u,
-						 .capacity = data[6] * 1000ull,
-						 .dwell = data[5] & 1 };
+		e.join = (struct eh_report){ .load = value,
+					     .threshold = data[3] * 500u,
+					     .length = data[4] * 250u,
+					     .floor = data[5] * 100u,
+					     .capacity = data[6] * 1000ull,
+					     .dwell = data[5] & 1 };
 		break;
 	case EH_EV_DRAIN:
 		e.drain.draining = data[2] & 1;

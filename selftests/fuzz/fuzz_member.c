@@ -63,6 +63,7 @@ static struct eh_message_ask ask(struct input *in)
 	a.at_home.threshold = value(in);
 	a.at_home.length = value(in);
 	a.at_home.capacity = input_byte(in) & 1 ? value(in) : EH_TASK;
+	a.at_home.nodes = 1;
 	a.leaves = input_byte(in) & 1;
 	a.probes = value(in);
 	/* one more than there is room for is a lie that no list stands behind */

@@ -70,7 +70,7 @@ static inline uint64_t load_of(struct eh_group *group, unsigned int child)
 	struct eh_child c;
 
 	assert_int_equal(eh_group_child(group, child, &c), 0);
-	return c.load;
+	return c.own.load;
 }
 
 static inline uint64_t threshold_of(struct eh_group *group, unsigned int child)
@@ -78,7 +78,7 @@ static inline uint64_t threshold_of(struct eh_group *group, unsigned int child)
 	struct eh_child c;
 
 	assert_int_equal(eh_group_child(group, child, &c), 0);
-	return c.threshold;
+	return c.own.threshold;
 }
 
 #endif

@@ -212,7 +212,7 @@ static void test_top_after_last_epoch(void **state)
 				      .ask = { .id = 1,
 					       .size = 1000,
 					       .home = 1,
-					       .at_home = { 9000, 2000, 1000, 1000, 1000 } } }),
+					       .at_home = { 9000, 2000, 1000, 1000, 1000, 1 } } }),
 			 0);
 	assert_epoch(&s, 1);
 	assert_int_equal(eh_member_rule(s.member).capacity, 3000);
@@ -315,7 +315,7 @@ static void test_asks(void **state)
 			 .home = 1,
 			 .probes = EH_PROBES_MAX,
 			 .at_home = { EH_NODE_MAX, EH_NODE_MAX, EH_NODE_MAX, EH_NODE_MAX,
-				      EH_NODE_MAX } },
+				      EH_NODE_MAX, 1 } },
 	};
 	struct eh_message bad = good;
 	struct scene s;
@@ -347,7 +347,7 @@ static void test_many_asks(void **state)
 	struct eh_message msg = {
 		.type = EH_MSG_ASK,
 		.level = 1,
-		.ask = { .home = 1, .at_home = { 0, 2000, 1000, 1000, 1000 } },
+		.ask = { .home = 1, .at_home = { 0, 2000, 1000, 1000, 1000, 1 } },
 	};
 	struct eh_message report = report_of(0, 1);
 	struct eh_child child;
@@ -369,7 +369,7 @@ static void test_many_asks(void **state)
 	msg.ask.id++;
 	assert_int_equal(hear(&s, 2, &msg), 0);
 	assert_int_equal(eh_member_child(s.member, 1, 2, &child, &node), 0);
-	assert_int_equal(child.load, 1);
+	assert_int_equal(child.own.load, 1);
 	/* a host that has gone, and is back, has what it asked for before */
 	assert_int_equal(hear(&s, 1, &(struct eh_message){ .type = EH_MSG_LEAVE, .level = 1 }), 0);
 	assert_int_equal(hear(&s, 1, &report), 0);

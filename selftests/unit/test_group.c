@@ -232,7 +232,7 @@ static void test_dwell(void **state)
 	report_dwell(group, 2, 900, false);
 	assert_int_equal(eh_group_child(group, 1, &c), 0);
 	assert_int_equal(c.state, EH_OK);
-	assert_int_equal(c.load, 0);
+	assert_int_equal(c.own.load, 0);
 	assert_int_equal(place(group, 1), 2);
 	/* 2 is ok with that task, and 1 is the least loaded that is */
 	assert_int_equal(place(group, 2), 1);

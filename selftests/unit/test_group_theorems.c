@@ -73,12 +73,13 @@ static void test_theorems_of_sums(void **state)
 		for (unsigned int i = 0; i < size; i++) {
 			if (eh_group_child(group, i, &c))
 				continue;
-			assert_int_equal(c.state, eh_state(c.load, c.threshold, c.length));
+			assert_int_equal(c.state,
+					 eh_state(c.own.load, c.own.threshold, c.own.length));
 			has[c.state]++;
-			own.load += c.load;
-			own.threshold += c.threshold;
-			own.length += c.length;
-			own.capacity += c.capacity;
+			own.load += c.own.load;
+			own.threshold += c.own.threshold;
+			own.length += c.own.length;
+			own.capacity += c.own.capacity;
 		}
 		eh_group_sums(group, &sums);
 		assert_int_equal(sums.members, members);
@@ -160,9 +161,9 @@ static void test_theorems_of_thresholds(void **state)
 				     (struct eh_event){
 					     .type = EH_EV_REPORT,
 					     .child = i,
-					     .report.load =
-						     high || !i ? c.length + 1 + random_below(20000)
-								: random_below(2000) },
+					     .report.load = high || !i ? c.own.length + 1 +
+										 random_below(20000)
+								       : random_below(2000) },
 				     0);
 		}
 		if (!high) { /* thresholds far above, then the finish rule */
@@ -173,11 +174,11 @@ static void test_theorems_of_thresholds(void **state)
 					step(group,
 					     (struct eh_event){ .type = EH_EV_JOIN,
 								.child = i,
-								.join.load = c.load,
+								.join.load = c.own.load,
 								.join.threshold = 40000,
-								.join.length = c.length,
-								.join.floor = c.floor,
-								.join.capacity = c.capacity },
+								.join.length = c.own.length,
+								.join.floor = c.own.floor,
+								.join.capacity = c.own.capacity },
 					     1);
 			}
 		}
@@ -200,13 +201,13 @@ static void test_theorems_of_thresholds(void **state)
 			assert_int_equal(ups[i].epoch, before.epoch + 1);
 			assert_int_equal(after.epoch, before.epoch + 1);
 			assert_int_equal(eh_group_child(group, ups[i].child, &c), 0);
-			assert_int_equal(c.threshold, ups[i].threshold);
-			assert_int_equal(c.length, ups[i].length);
-			assert_true(c.threshold >= c.floor);
-			if (c.threshold == c.floor)
+			assert_int_equal(c.own.threshold, ups[i].threshold);
+			assert_int_equal(c.own.length, ups[i].length);
+			assert_true(c.own.threshold >= c.own.floor);
+			if (c.own.threshold == c.own.floor)
 				floored = true;
 			else
-				assert_true(is_share(c.threshold, &after, c.capacity));
+				assert_true(is_share(c.own.threshold, &after, c.own.capacity));
 		}
 		eh_group_free(group);
 		if (!told) {

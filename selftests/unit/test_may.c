@@ -174,7 +174,7 @@ static struct eh_message ask_of(uint32_t home, unsigned int level)
 		.ask = { .id = 7,
 			 .size = 1000,
 			 .home = home,
-			 .at_home = { 9000, 2000, 1000, 1000, 1000 } },
+			 .at_home = { 9000, 2000, 1000, 1000, 1000, 1 } },
 	};
 }
 

@@ -42,8 +42,8 @@ static void fill_ask(struct eh_message_ask *msg)
 	msg->id = random_64();
 	msg->size = value();
 	msg->home = node();
-	msg->at_home =
-		(struct eh_home){ value(), value(), value(), value(), value(), random_below(2) };
+	msg->at_home = (struct eh_report){ value(), value(), value(), value(),
+					   value(), 1,	     false,   random_below(2) };
 	msg->probes = random_below(100);
 	msg->leaves = random_below(2);
 	msg->ntried = random_below(EH_TRIED_MAX + 1);

@@ -17,7 +17,10 @@ struct model_grant {
 };
 
 struct model {
-	struct eh_child child[CHILDREN]; /* load without grants */
+	struct model_child {
+		bool present, draining, dwell;
+		uint64_t load, threshold, length, floor, capacity;
+	} child[CHILDREN]; /* load without grants */
 	struct model_grant grants[64];
 	unsigned int next;
 	uint64_t epoch, grant_ms;
@@ -52,7 +55,7 @@ static void model_check(const struct model *m, struct eh_group *group)
 	struct eh_sums sums, own = { .epoch = m->epoch };
 
 	for (unsigned int i = 0; i < m->size; i++) {
-		const struct eh_child *want = &m->child[i];
+		const struct model_child *want = &m->child[i];
 		struct eh_child c;
 
 		if (eh_group_child(group, i, &c)) {
@@ -60,21 +63,21 @@ static void model_check(const struct model *m, struct eh_group *group)
 			continue;
 		}
 		assert_true(want->present);
-		assert_int_equal(c.load, model_load(m, i));
-		assert_int_equal(c.threshold, want->threshold);
-		assert_int_equal(c.length, want->length);
-		assert_int_equal(c.floor, want->floor);
-		assert_int_equal(c.capacity, want->capacity);
-		assert_int_equal(c.draining, want->draining);
-		assert_int_equal(c.dwell, want->dwell);
+		assert_int_equal(c.own.load, model_load(m, i));
+		assert_int_equal(c.own.threshold, want->threshold);
+		assert_int_equal(c.own.length, want->length);
+		assert_int_equal(c.own.floor, want->floor);
+		assert_int_equal(c.own.capacity, want->capacity);
+		assert_int_equal(c.own.draining, want->draining);
+		assert_int_equal(c.own.dwell, want->dwell);
 		assert_int_equal(c.state, model_state(m, i));
 		own.members++;
 		own.nodes++;
-		own.floor += c.floor;
-		own.load += c.load;
-		own.threshold += c.threshold;
-		own.length += c.length;
-		own.capacity += c.capacity;
+		own.floor += c.own.floor;
+		own.load += c.own.load;
+		own.threshold += c.own.threshold;
+		own.length += c.own.length;
+		own.capacity += c.own.capacity;
 	}
 	eh_group_sums(group, &sums);
 	assert_int_equal(sums.members, own.members);
@@ -130,24 +133,24 @@ static void model_judge(struct model *m, const struct eh_event *e, const struct 
 static void model_apply(struct model *m, const struct eh_event *e, bool least, uint64_t now)
 {
 	unsigned int told = 0, answers = 0;
-	struct eh_child *c = &m->child[e->child];
+	struct model_child *c = &m->child[e->child];
 
 	switch (e->type) {
 	case EH_EV_JOIN:
-		*c = (struct eh_child){ .present = true,
-					.draining = c->present && c->draining,
-					.load = e->join.load,
-					.dwell = e->join.dwell,
-					.threshold = e->join.threshold,
-					.length = e->join.length,
-					.floor = e->join.floor,
-					.capacity = e->join.capacity };
+		*c = (struct model_child){ .present = true,
+					   .draining = c->present && c->draining,
+					   .load = e->join.load,
+					   .dwell = e->join.dwell,
+					   .threshold = e->join.threshold,
+					   .length = e->join.length,
+					   .floor = e->join.floor,
+					   .capacity = e->join.capacity };
 		break;
 	case EH_EV_LEAVE:
 		for (size_t i = 0; i < 64; i++)
 			if (m->grants[i].child == e->child)
 				m->grants[i].live = false;
-		*c = (struct eh_child){ 0 };
+		*c = (struct model_child){ 0 };
 		break;
 	case EH_EV_DRAIN:
 		c->draining = e->drain.draining;
@@ -205,7 +208,7 @@ static struct eh_event random_event(const struct model *m, uint64_t *id, uint64_
 		e.type = EH_EV_JOIN;
 	switch (e.type) {
 	case EH_EV_JOIN:
-		e.join = (struct eh_event_join){
+		e.join = (struct eh_report){
 			.load = random_below(9000),
 			.threshold = random_below(6) * 1000,
 			.length = random_below(3) * 500,

@@ -52,9 +52,9 @@ static void same_groups(const struct eh_group *a, const struct eh_group *b)
 		struct eh_child c = { 0 }, d = { 0 };
 
 		assert_int_equal(eh_group_child(a, i, &c), eh_group_child(b, i, &d));
-		assert_int_equal(c.load, d.load);
-		assert_int_equal(c.threshold, d.threshold);
-		assert_int_equal(c.draining, d.draining);
+		assert_int_equal(c.own.load, d.own.load);
+		assert_int_equal(c.own.threshold, d.own.threshold);
+		assert_int_equal(c.own.draining, d.own.draining);
 	}
 	eh_group_sums(a, &x);
 	eh_group_sums(b, &y);
@@ -95,10 +95,10 @@ static void test_steps(void **state)
 		int err;
 
 		if (e.type == EH_EV_JOIN)
-			e.join = (struct eh_event_join){ .load = random_below(30000),
-							 .threshold = 2000,
-							 .length = 1000,
-							 .capacity = 1 + random_below(3000) };
+			e.join = (struct eh_report){ .load = random_below(30000),
+						     .threshold = 2000,
+						     .length = 1000,
+						     .capacity = 1 + random_below(3000) };
 		else if (e.type == EH_EV_ARRIVE)
 			e.arrive = (struct eh_event_arrive){ .id = random_below(4) ? i : i / 2,
 							     .size = random_below(2000) };

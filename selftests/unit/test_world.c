@@ -188,6 +188,7 @@ static void test_dwell_of_home(void **state)
 				  .ask.at_home = { .threshold = 2000,
 						   .length = 1000,
 						   .capacity = 1000,
+						   .nodes = 1,
 						   .dwell = true } };
 	struct eh_member_event event = { .type = EH_ME_TICK };
 	struct eh_child c;
@@ -202,7 +203,7 @@ static void test_dwell_of_home(void **state)
 	event.message.body = &ask;
 	assert_int_equal(eh_member_step(m, &event, 0, no_updates, NULL), 0);
 	assert_int_equal(eh_member_child(m, 1, 1, &c, &node), 0);
-	assert_int_equal(c.load, 0);
+	assert_int_equal(c.own.load, 0);
 	assert_int_equal(c.state, EH_OK);
 	eh_member_free(m);
 }
