@@ -26,7 +26,7 @@ bool plan_watch_over(struct plan_watch *watch)
 	if (!watch || !watch->now || watch->until <= 0)
 		return false;
 	if (!watch->ended)
-		watch->ended = watch->now(watch->ctx) >= watch->until;
+		watch->ended = watch->now() >= watch->until;
 	return watch->ended;
 }
 

@@ -31,7 +31,7 @@ void *plan_grow(void *array, size_t each, size_t count, size_t *room);
 /** The caller's clock, time limit and progress display. All may be absent: no search ends early
  *  then. */
 struct plan_watch {
-	double (*now)(void *ctx); /**< seconds, monotonic */
+	double (*now)(void); /**< seconds, monotonic */
 	/** `done` of `all` steps are over. */
 	void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t all);
 	void *ctx;

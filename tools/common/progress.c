@@ -16,10 +16,15 @@ double progress_seconds(int clock)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+double progress_now(void)
+{
+	return progress_seconds(CLOCK_MONOTONIC);
+}
+
 void progress_show(const char *what, uint64_t done, uint64_t all)
 {
 	static double last;
-	double now = progress_seconds(CLOCK_MONOTONIC);
+	double now = progress_now();
 
 	if (!isatty(STDERR_FILENO) || (done < all && now - last < 0.2))
 		return;

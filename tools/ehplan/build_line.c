@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "build.h"
@@ -225,7 +224,7 @@ static int run_there(int fd, const struct line *l, const struct place *p, int si
 	} __attribute__((packed)) ended = { BUILD_STATUS, { 0 } };
 	pid_t pid;
 
-	ended.s.start = progress_seconds(CLOCK_MONOTONIC);
+	ended.s.start = progress_now();
 	pid = fork();
 	if (pid < 0)
 		return fail(EXIT_REFUSED, "cannot start a command: %s", strerror(errno));
@@ -237,7 +236,7 @@ static int run_there(int fd, const struct line *l, const struct place *p, int si
 	started.pid = pid;
 	send(fd, &started, sizeof(started), MSG_NOSIGNAL);
 	ended.s.status = wait_for(pid, signals);
-	ended.s.finish = progress_seconds(CLOCK_MONOTONIC);
+	ended.s.finish = progress_now();
 	send(fd, &ended, sizeof(ended), MSG_NOSIGNAL);
 	return ended.s.status;
 }

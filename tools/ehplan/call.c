@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define INPUT_MAX ((size_t)2 << 30)
@@ -82,24 +81,19 @@ int call_refused(const char *name, const struct plan_refusal *refusal, int err)
 		    refusal->what);
 }
 
-static double now(void *ctx)
-{
-	return progress_seconds(CLOCK_MONOTONIC);
-}
-
 /* A run of less than a second shows nothing. */
 static void progress(void *ctx, const char *what, uint64_t done, uint64_t all)
 {
 	const struct plan_call *call = ctx;
 
-	if (now(NULL) - call->began > 1)
+	if (progress_now() - call->began > 1)
 		progress_show(what, done, all);
 }
 
 void call_begin(struct plan_call *call)
 {
-	call->began = now(NULL);
-	call->watch.now = now;
+	call->began = progress_now();
+	call->watch.now = progress_now;
 	call->watch.progress = progress;
 	call->watch.ctx = call;
 	if (call->watch.until > 0)
@@ -108,7 +102,7 @@ void call_begin(struct plan_call *call)
 
 void call_end(struct plan_call *call)
 {
-	call->seconds = now(NULL) - call->began;
+	call->seconds = progress_now() - call->began;
 }
 
 json_t *call_document(const struct plan_call *call, const char *planner, const char *algorithm,

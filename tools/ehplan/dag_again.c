@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "dag_run.h"
 #include "plan/dag/check.h"
@@ -187,15 +186,10 @@ static void choose_columns(struct again *p)
 			p->column[p->ncolumns++] = s;
 }
 
-static double clock_now(void *ctx)
-{
-	return progress_seconds(CLOCK_MONOTONIC);
-}
-
 static int solve(struct again *p, bool first, struct plan_refusal *refusal)
 {
 	struct dag_options how = { .method = first ? DAG_BEST : DAG_LISTS, .seed = p->run->seed };
-	struct plan_watch watch = { .now = clock_now };
+	struct plan_watch watch = { .now = progress_now };
 	int err = dag_problem_make(p->graph, p->machine, false, &p->problem, refusal);
 
 	if (!err)
@@ -289,7 +283,7 @@ int dag_again_plan(struct dag_run *run, const char *why)
 {
 	struct again p = { .run = run };
 	struct plan_refusal refusal = { 0 };
-	double began = clock_now(NULL);
+	double began = progress_now();
 	int err = dag_draft_begin(&p.draft);
 
 	p.column = calloc(run->nslots, sizeof(*p.column));
@@ -318,7 +312,7 @@ int dag_again_plan(struct dag_run *run, const char *why)
 		err = fail(EXIT_REFUSED, "no plan: %s",
 			   err == -EINVAL ? refusal.what : strerror(-err));
 	if (!why)
-		run->seconds_to_plan = clock_now(NULL) - began;
+		run->seconds_to_plan = progress_now() - began;
 out:
 	dag_plan_end(&p.plan);
 	if (p.problem)

@@ -10,7 +10,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dag_run.h"
@@ -66,7 +65,7 @@ static void end(struct keeper *k, uint32_t task, int status)
 	struct dag_note *note = &run->notes[task];
 	const char *host = run->cluster.hosts[run->slots[run->tasks[task].slot].host].name;
 
-	note->finish = progress_seconds(CLOCK_MONOTONIC);
+	note->finish = progress_now();
 	note->status = status;
 	note->ended = !journal_write(run->journal, dag_task_name(run->work.graph, task),
 				     run->work.key[task], host, remote_code(status),
@@ -93,7 +92,7 @@ static void obey(struct keeper *k, const struct order *o)
 			kill(-note->pid, o->signal);
 		return;
 	}
-	note->start = progress_seconds(CLOCK_MONOTONIC);
+	note->start = progress_now();
 	note->pid = remote_start(&run->cluster.hosts[slot->host], run->view,
 				 run->work.argv[o->task], &files);
 	if (note->pid < 0) {

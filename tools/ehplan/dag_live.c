@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dag_run.h"
@@ -223,10 +222,10 @@ static int prepare(struct dag_run *run, const char *file)
 		code = open_journal(run, file);
 	if (code)
 		return code;
-	began = progress_seconds(CLOCK_MONOTONIC);
+	began = progress_now();
 	if (run->done < run->work.graph->tasks)
 		code = probe_cluster(&run->cluster, settings.view);
-	run->seconds_to_probe = progress_seconds(CLOCK_MONOTONIC) - began;
+	run->seconds_to_probe = progress_now() - began;
 	if (!code)
 		code = make_slots(run);
 	run->durations = code ? NULL : durations_open();
@@ -239,13 +238,13 @@ static int carry_out(struct dag_run *run)
 {
 	int code = 0;
 
-	run->began = progress_seconds(CLOCK_MONOTONIC);
+	run->began = progress_now();
 	if (run->done < run->work.graph->tasks)
 		code = dag_again_plan(run, NULL);
 	if (code == -EAGAIN)
 		code = fail(EXIT_REFUSED, "no host can be used any more");
 	/* planning is not part of the time that is compared with the plan */
-	run->began = progress_seconds(CLOCK_MONOTONIC);
+	run->began = progress_now();
 	if (code || settings.dry)
 		return code;
 	code = dag_run_all(run);

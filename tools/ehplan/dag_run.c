@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "remote.h"
@@ -25,14 +24,9 @@
 #define BUILD_JOBS 2 /* commands that the tool of a build offers at a time, for each slot */
 #define END_SECONDS 5 /* tasks that were told to end are killed after this */
 
-static double clock_now(void)
-{
-	return progress_seconds(CLOCK_MONOTONIC);
-}
-
 double dag_run_now(const struct dag_run *run)
 {
-	return clock_now() - run->began;
+	return progress_now() - run->began;
 }
 
 static const char *name_of(const struct dag_run *run, uint32_t task)

@@ -9,7 +9,6 @@
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "divide_run.h"
@@ -300,7 +299,7 @@ static int run_divide(void *ctx, char **rest, bool json)
 	run.grace = settings.grace;
 	settings.wish.slots = (uint32_t)settings.slots;
 	code = prepare(&run);
-	run.began = progress_seconds(CLOCK_MONOTONIC);
+	run.began = progress_now();
 	if (!code)
 		code = carry_out(&run);
 	if (!code)

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "remote.h"
@@ -24,7 +23,7 @@
 
 double divide_run_now(const struct divide_run *run)
 {
-	return progress_seconds(CLOCK_MONOTONIC) - run->began;
+	return progress_now() - run->began;
 }
 
 double divide_run_startup(const struct divide_run *run, uint32_t worker)

@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "remote.h"
@@ -44,7 +43,7 @@ static void tell_end(struct ending *e, pid_t pid, int signal)
 {
 	kill(pid, signal);
 	if (!(e->kill_at > 0))
-		e->kill_at = progress_seconds(CLOCK_MONOTONIC) + GRACE_S;
+		e->kill_at = progress_now() + GRACE_S;
 }
 
 /* From a terminal the whole foreground group has got it. */
@@ -79,7 +78,7 @@ static int wait_for(struct gang_run *run, struct ending *e, pid_t pid)
 			gang_hosts_hear(run);
 			tell_end(e, pid, SIGTERM);
 		}
-		if (e->kill_at > 0 && progress_seconds(CLOCK_MONOTONIC) > e->kill_at)
+		if (e->kill_at > 0 && progress_now() > e->kill_at)
 			kill(pid, SIGKILL);
 	}
 }
@@ -106,7 +105,7 @@ static bool has_ended(pid_t pid, int signals, double until)
 	struct signalfd_siginfo info;
 
 	while (!waitpid(pid, NULL, WNOHANG)) {
-		double rest = until - progress_seconds(CLOCK_MONOTONIC);
+		double rest = until - progress_now();
 
 		if (rest < 0)
 			return false;
@@ -126,7 +125,7 @@ static void end_left(int signals, bool told)
 	pid_t left[LEFT_MOST];
 
 	for (size_t i = told; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		double until = progress_seconds(CLOCK_MONOTONIC) + steps[i].seconds;
+		double until = progress_now() + steps[i].seconds;
 		bool in_time = true;
 
 		while (in_time) {
@@ -154,7 +153,7 @@ int gang_job_run(struct gang_run *run, char **words, bool json)
 	if (!argv)
 		return fail(EXIT_REFUSED, "no memory for the command");
 	fflush(NULL);
-	began = progress_seconds(CLOCK_MONOTONIC);
+	began = progress_now();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pid = fork();
 	if (!pid)
@@ -164,7 +163,7 @@ int gang_job_run(struct gang_run *run, char **words, bool json)
 		goto free_argv;
 	}
 	status = wait_for(run, &ending, pid);
-	run->real = progress_seconds(CLOCK_MONOTONIC) - began;
+	run->real = progress_now() - began;
 	run->code = remote_code(status);
 	end_left(run->signals, ending.kill_at > 0);
 	status = 0;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cluster.h"
@@ -247,7 +246,7 @@ static int nothing_found(const struct gang_run *run, uint32_t ranks)
 /* Another gang may have them for a moment only. 0 or an exit code. */
 static int find_hosts(struct gang_run *run, const json_t *document, uint32_t ranks)
 {
-	double until = progress_seconds(CLOCK_MONOTONIC) + settings.wait;
+	double until = progress_now() + settings.wait;
 	struct pollfd p = { run->signals, POLLIN, 0 };
 	int code, ended;
 
@@ -257,7 +256,7 @@ static int find_hosts(struct gang_run *run, const json_t *document, uint32_t ran
 			code = choose(run, document);
 		if (!code && run->count && fast_enough(run))
 			code = gang_hosts_occupy(run);
-		else if (!code && progress_seconds(CLOCK_MONOTONIC) < until)
+		else if (!code && progress_now() < until)
 			goto again;
 		else if (!code)
 			code = nothing_found(run, ranks);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "helpers/common/companion.h"
@@ -116,7 +115,7 @@ static void take_bytes(struct row *row, uint32_t a, uint32_t n, struct assign_li
 static int read_rows(struct row *rows, uint32_t n, int signals, struct assign_link *links)
 {
 	struct pollfd *p = calloc((size_t)n + 1, sizeof(*p));
-	double now = progress_seconds(CLOCK_MONOTONIC), said = now;
+	double now = progress_now(), said = now;
 	double end = now + PATIENCE_S + (double)EACH_S * n;
 	uint32_t open = 1, done, before = 0;
 	int ended = 0;
@@ -130,7 +129,7 @@ static int read_rows(struct row *rows, uint32_t n, int signals, struct assign_li
 			done += rows[a].lines;
 		}
 		progress_show("probing links", done, n * (n - 1) / 2);
-		now = progress_seconds(CLOCK_MONOTONIC);
+		now = progress_now();
 		if (done > before)
 			said = now;
 		before = done;

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "remote.h"
@@ -17,11 +16,6 @@
 #define VOLUME ((size_t)256 << 10)
 #define PATIENCE_MS 10000 /* a host that says nothing for this long is not usable */
 #define MOST 60 /* seconds of one probe */
-
-static double now(void)
-{
-	return progress_seconds(CLOCK_MONOTONIC);
-}
 
 /* Sends this many bytes through the command, and reads them back by then. 0 or -errno. */
 static int echo(int in, int out, size_t length, double until)
@@ -37,7 +31,7 @@ static int echo(int in, int out, size_t length, double until)
 
 		if (ready < 0 && errno == EINTR)
 			continue;
-		if (ready <= 0 || now() > until)
+		if (ready <= 0 || progress_now() > until)
 			return ready < 0 ? -errno : -ETIMEDOUT;
 		if (p[1].revents) {
 			n = write(in, buffer, piece);
@@ -60,25 +54,25 @@ static int measure(struct cluster_host *host, int in, int out, double began)
 	double least = INFINITY, until = began + MOST, at;
 	int err = echo(in, out, 1, until);
 
-	host->startup = now() - began;
+	host->startup = progress_now() - began;
 	for (int i = 0; i < PINGS && !err; i++) {
-		at = now();
+		at = progress_now();
 		err = echo(in, out, 1, until);
-		least = fmin(least, now() - at);
+		least = fmin(least, progress_now() - at);
 	}
 	if (err)
 		return err;
 	host->round_trip = least;
-	at = now();
+	at = progress_now();
 	err = echo(in, out, VOLUME, until);
-	host->rate = (double)VOLUME / fmax(now() - at - least, 1e-6);
+	host->rate = (double)VOLUME / fmax(progress_now() - at - least, 1e-6);
 	return err;
 }
 
 int probe_host(struct cluster_host *host, const char *view)
 {
 	char *const argv[] = { (char *)"cat", NULL };
-	double began = now(), closed;
+	double began = progress_now(), closed;
 	int in[2], out[2], err, status;
 	pid_t pid;
 
@@ -99,12 +93,12 @@ int probe_host(struct cluster_host *host, const char *view)
 	close(out[0]);
 	if (pid < 0)
 		return err;
-	closed = now();
+	closed = progress_now();
 	status = remote_end(pid, err ? 0 : PATIENCE_MS);
-	if (!err && now() - closed >= PATIENCE_MS / 1000.0)
+	if (!err && progress_now() - closed >= PATIENCE_MS / 1000.0)
 		err = -ETIMEDOUT;
 	/* the pings may have been slower than the first byte */
-	host->startup = fmax(0, host->startup + now() - closed - host->round_trip);
+	host->startup = fmax(0, host->startup + progress_now() - closed - host->round_trip);
 	return err ? err : remote_code(status);
 
 close_in:

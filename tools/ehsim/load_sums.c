@@ -69,7 +69,7 @@ int load_sums_run(struct load_sums *s, const struct arguments *a)
 	double began, began_cpu;
 
 	*s = (struct load_sums){ .arguments = a };
-	began = progress_seconds(CLOCK_MONOTONIC);
+	began = progress_now();
 	began_cpu = progress_seconds(CLOCK_PROCESS_CPUTIME_ID);
 	for (s->run = 0; s->run < a->runs; s->run++) {
 		struct eh_load_result r;
@@ -84,7 +84,7 @@ int load_sums_run(struct load_sums *s, const struct arguments *a)
 		if (watch)
 			progress_show("running", s->run + 1, a->runs);
 	}
-	s->seconds = progress_seconds(CLOCK_MONOTONIC) - began;
+	s->seconds = progress_now() - began;
 	s->cpu = progress_seconds(CLOCK_PROCESS_CPUTIME_ID) - began_cpu;
 	return 0;
 }

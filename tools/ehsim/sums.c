@@ -94,7 +94,7 @@ int sums_run(struct sums *s, const struct arguments *a)
 			    .decisions = json_array(),
 			    .load_min = UINT64_MAX,
 			    .refusal_min = UINT64_MAX };
-	began = progress_seconds(CLOCK_MONOTONIC);
+	began = progress_now();
 	began_cpu = progress_seconds(CLOCK_PROCESS_CPUTIME_ID);
 	for (s->run = 0; s->run < a->runs; s->run++) {
 		struct run_result r;
@@ -107,7 +107,7 @@ int sums_run(struct sums *s, const struct arguments *a)
 		if (watch.sampled)
 			progress_show("running", s->run + 1, a->runs);
 	}
-	s->seconds = progress_seconds(CLOCK_MONOTONIC) - began;
+	s->seconds = progress_now() - began;
 	s->cpu = progress_seconds(CLOCK_PROCESS_CPUTIME_ID) - began_cpu;
 	return 0;
 }

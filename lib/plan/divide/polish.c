@@ -64,7 +64,7 @@ static int time_left(const struct plan_watch *watch)
 
 	if (!watch || !watch->now || watch->until <= 0)
 		return INT_MAX;
-	left = 1000 * (watch->until - watch->now(watch->ctx));
+	left = 1000 * (watch->until - watch->now());
 	return left < 1 ? 1 : left < INT_MAX - 1 ? (int)left + 1 : INT_MAX;
 }
 
