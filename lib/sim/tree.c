@@ -29,17 +29,13 @@ static size_t tree_place(struct eh_tree *t, char *memory)
 	} while (0)
 
 	ARRAY(load, nodes);
-	ARRAY(threshold, nodes);
 	t->own = t->load;
 	if (o->lag)
 		ARRAY(own, leaves);
-	t->believed = t->threshold;
 	if (o->lazy) {
-		ARRAY(believed, nodes);
-		ARRAY(basis_load, controllers);
+		ARRAY(told, nodes);
+		ARRAY(epoch, controllers);
 	}
-	if (o->lazy)
-		ARRAY(basis_epoch, controllers);
 	if (o->bidirectional)
 		ARRAY(offer, leaves);
 	if (o->policy == EH_HINT) {
@@ -82,7 +78,9 @@ struct eh_tree *eh_tree_new(const struct eh_tree_options *options)
 	t->length = t->two_state ? 0 : options->length;
 	if (t->offer)
 		memset(t->offer, 0xff, t->leaves * sizeof(t->offer[0]));
-	tree_threshold_set(t, options->threshold);
+	t->threshold = options->threshold;
+	for (uint32_t v = 0; t->told && v < t->nodes; v++)
+		t->told[v] = options->threshold;
 	if (t->least)
 		tree_hint_all(t);
 	return t;

@@ -148,7 +148,7 @@ uint32_t tree_hint_node(const struct eh_tree *t, uint32_t home, unsigned int lev
 		key = t->hint_key[i];
 		to = t->hint_to[i];
 	}
-	if (tree_judge(t, key, tree_threshold_told(t, v, to), t->length) == EH_SENDER)
+	if (tree_judge(t, key, tree_told(t, v, 0), t->length) == EH_SENDER)
 		return EH_NO_CHILD;
 	return to;
 }

@@ -34,6 +34,7 @@ struct eh_tree {
 	uint32_t offset[EH_LEVELS_MAX + 1]; /**< first node of a level */
 	bool two_state; /**< no length: ETA1, ETA2 */
 	uint64_t length; /**< of each leaf */
+	uint64_t threshold; /**< of each leaf, by the last change; if lazy, the top's view */
 	uint64_t total; /**< load that runs */
 	uint64_t random, now;
 	struct eh_tree_counts counts;
@@ -41,13 +42,9 @@ struct eh_tree {
 
 	uint64_t *load; /**< nodes; as the parent knows it */
 	uint64_t *own; /**< leaves; as it is. Without lag the same array as `load` */
-	uint64_t *threshold; /**< nodes; in force at the node */
-	uint64_t *believed; /**< nodes; in the parent's tree. Broadcast: the same as `threshold` */
-
-	/** controllers; lazy: the total load that a controller's thresholds are shares of, and the
-	 *  number of the change that set them. */
-	uint64_t *basis_load;
-	uint32_t *basis_epoch;
+	/** nodes; lazy: the threshold of each leaf, as this node has heard of it last */
+	uint64_t *told;
+	uint32_t *epoch; /**< controllers; lazy: the number of the change that it has heard of */
 
 	/* controllers; EH_HINT */
 	uint32_t *least; /**< lowest key of a leaf below (tree_hint.c) */
@@ -83,6 +80,12 @@ static inline uint64_t tree_length(const struct eh_tree *t, unsigned int level)
 	return t->length << t->n * level;
 }
 
+/** Threshold of what is on this level, the sum of the leaves', by what the node v has heard. */
+static inline uint64_t tree_told(const struct eh_tree *t, uint32_t v, unsigned int level)
+{
+	return (t->told ? t->told[v] : t->threshold) << t->n * level;
+}
+
 /** State of paper 4, section 2; with two states a node is a receiver or a sender. */
 static inline enum eh_state tree_judge(const struct eh_tree *t, uint64_t load, uint64_t threshold,
 				       uint64_t length)
@@ -95,7 +98,7 @@ static inline enum eh_state tree_judge(const struct eh_tree *t, uint64_t load, u
 /** State of v, on this level, as it sees itself: a leaf knows its load, whatever its parent believes. */
 static inline enum eh_state tree_state(const struct eh_tree *t, uint32_t v, unsigned int level)
 {
-	return tree_judge(t, level ? t->load[v] : t->own[v], t->threshold[v],
+	return tree_judge(t, level ? t->load[v] : t->own[v], tree_told(t, v, level),
 			  tree_length(t, level));
 }
 

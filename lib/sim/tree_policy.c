@@ -13,10 +13,11 @@ static unsigned int policy_level_of(const struct eh_tree *t, uint32_t v)
 	return level;
 }
 
-/* State of v, on this level, as its parent sees it. */
-static enum eh_state policy_seen(const struct eh_tree *t, uint32_t v, unsigned int level)
+/* State of c, which is on this level, as its parent v sees it. */
+static enum eh_state policy_seen(const struct eh_tree *t, uint32_t v, uint32_t c,
+				 unsigned int level)
 {
-	return tree_judge(t, t->load[v], t->believed[v], tree_length(t, level));
+	return tree_judge(t, t->load[c], tree_told(t, v, level), tree_length(t, level));
 }
 
 /* The child to send a task to. A controller that is not a sender always has one, by theorems 2.1 and
@@ -28,8 +29,8 @@ static uint32_t policy_best_child(struct eh_tree *t, uint32_t v, unsigned int le
 
 	eh_choice_begin(&choice);
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		eh_choice_offer(&choice, c, policy_seen(t, c, level - 1), t->load[c] + size,
-				t->believed[c], t->options.least, &t->random);
+		eh_choice_offer(&choice, c, policy_seen(t, v, c, level - 1), t->load[c] + size,
+				tree_told(t, v, level - 1), t->options.least, &t->random);
 	return choice.child;
 }
 
@@ -41,7 +42,7 @@ static uint32_t policy_sender_child(struct eh_tree *t, uint32_t v, unsigned int 
 
 	eh_choice_begin(&choice);
 	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		if (policy_seen(t, c, level - 1) == EH_SENDER)
+		if (policy_seen(t, v, c, level - 1) == EH_SENDER)
 			eh_choice_offer(&choice, c, EH_SENDER, 0, 0, false, &t->random);
 	return choice.child;
 }

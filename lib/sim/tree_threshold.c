@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * In a lazy tree each controller has a basis: the total load of the last change
- * that it has heard of. Its tree (the thresholds it believes its
- * children have) is shares of that basis, and changes at once when it hears of a
- * newer one. A change begins at the top and rides down, so a controller's basis is
- * never older than those of the controllers below it. Hence
+ * In a lazy tree each controller has heard of a change, with the threshold that a
+ * leaf has by it. Its tree (the thresholds it believes its children have) is made
+ * of that one, and changes at once when it hears of a newer one. A change begins at
+ * the top and rides down, so a controller has never heard less than those below it.
+ * Hence
  *   - a controller judges itself by the sum of what it believes of its children,
  *     whether they have heard or not, and theorems 2.1 to 2.3 hold in its view;
- *   - the top has the newest basis, and theorems 4.1 and 4.2 hold for it at once.
+ *   - the top has heard of the newest one, and theorems 4.1 and 4.2 hold for it at
+ *     once.
  */
 #include "tree_threshold.h"
 
@@ -25,49 +26,16 @@ static uint64_t threshold_share(const struct eh_tree *t, uint64_t load)
 	return tasks > t->options.floor ? tasks : t->options.floor;
 }
 
-void tree_threshold_set(struct eh_tree *t, uint64_t threshold)
-{
-	for (unsigned int level = 0; level <= t->l; level++) {
-		uint32_t end = level < t->l ? t->offset[level + 1] : t->nodes;
-
-		for (uint32_t v = t->offset[level]; v < end; v++)
-			t->threshold[v] = t->believed[v] = threshold << t->n * level;
-	}
-}
-
-uint64_t tree_threshold_told(const struct eh_tree *t, uint32_t v, uint32_t leaf)
-{
-	uint32_t i = v - t->leaves;
-
-	if (!t->options.lazy)
-		return t->threshold[leaf];
-	if (!t->basis_epoch[i])
-		return t->options.threshold;
-	return threshold_share(t, t->basis_load[i]);
-}
-
-/* v has a new basis: its threshold, and those it believes its children have, become shares of it. */
-static void threshold_rebase(struct eh_tree *t, uint32_t v, unsigned int level)
-{
-	uint32_t first = tree_first(t, v, level);
-	uint64_t part = threshold_share(t, t->basis_load[v - t->leaves]);
-
-	t->threshold[v] = part << t->n * level;
-	for (uint32_t c = first; c < first + (1u << t->n); c++)
-		t->believed[c] = part << t->n * (level - 1);
-}
-
-/* The controller v takes the newer basis of the controller `from`. */
-static bool threshold_take_basis(struct eh_tree *t, uint32_t v, unsigned int level, uint32_t from)
+/* The controller v hears what the controller `from` has heard. False: that is no news. */
+static bool threshold_hear(struct eh_tree *t, uint32_t v, uint32_t from)
 {
 	uint32_t to = v - t->leaves, i = from - t->leaves;
 
-	if (t->basis_epoch[to] >= t->basis_epoch[i])
+	if (t->epoch[to] >= t->epoch[i])
 		return false;
-	t->basis_epoch[to] = t->basis_epoch[i];
-	t->basis_load[to] = t->basis_load[i];
+	t->epoch[to] = t->epoch[i];
+	t->told[v] = t->told[from];
 	t->counts.rides++;
-	threshold_rebase(t, v, level);
 	return true;
 }
 
@@ -76,11 +44,11 @@ void tree_threshold_pass(struct eh_tree *t, uint32_t v, uint32_t c, unsigned int
 	if (!t->options.lazy)
 		return;
 	if (!level) {
-		t->counts.rides += t->threshold[c] != t->believed[c];
-		t->threshold[c] = t->believed[c];
+		t->counts.rides += t->told[c] != t->told[v];
+		t->told[c] = t->told[v];
 		return;
 	}
-	threshold_take_basis(t, c, level, v);
+	threshold_hear(t, c, v);
 }
 
 void tree_threshold_carry(struct eh_tree *t, uint32_t v, uint32_t leaf)
@@ -88,7 +56,7 @@ void tree_threshold_carry(struct eh_tree *t, uint32_t v, uint32_t leaf)
 	if (!t->options.lazy)
 		return;
 	for (unsigned int level = 1; level <= t->l; level++)
-		if (!threshold_take_basis(t, tree_ancestor(t, leaf, level), level, v))
+		if (!threshold_hear(t, tree_ancestor(t, leaf, level), v))
 			break;
 	tree_threshold_pass(t, tree_ancestor(t, leaf, 1), leaf, 0);
 }
@@ -104,21 +72,19 @@ void tree_threshold_ride(struct eh_tree *t, unsigned int level, uint32_t leaf)
 
 void tree_threshold_modify(struct eh_tree *t)
 {
-	uint32_t top = tree_top(t), i = top - t->leaves;
+	uint32_t top = tree_top(t);
 	uint64_t load = t->load[top];
 
 	/* Two states: without one task more the top would be a sender at once. */
 	if (t->two_state)
 		load += EH_TASK;
 	t->counts.changes++;
+	t->threshold = threshold_share(t, load);
 	if (t->options.lazy) {
-		t->basis_epoch[i] = (uint32_t)t->counts.changes;
-		t->basis_load[i] = load;
-		threshold_rebase(t, top, t->l);
-		t->believed[top] = t->threshold[top];
+		t->told[top] = t->threshold;
+		t->epoch[top - t->leaves] = (uint32_t)t->counts.changes;
 		return;
 	}
-	tree_threshold_set(t, threshold_share(t, load));
 	/* An edge for each node but the top. */
 	t->counts.threshold_messages += t->nodes - 1;
 }
@@ -133,14 +99,13 @@ bool tree_threshold_raise(struct eh_tree *t)
 
 bool tree_threshold_relax(struct eh_tree *t)
 {
-	uint32_t top = tree_top(t);
-	uint64_t slack = (uint64_t)t->leaves * EH_TASK;
+	uint64_t load = t->load[tree_top(t)], slack = (uint64_t)t->leaves * EH_TASK;
+	uint64_t threshold = t->threshold << t->n * t->l;
 
-	if (t->threshold[top] <= t->load[top] || t->threshold[top] - t->load[top] <= slack)
+	if (threshold <= load || threshold - load <= slack)
 		return false;
 	/* Floors may leave nothing to lower. */
-	if (t->options.floor &&
-	    threshold_share(t, t->load[top]) << t->n * t->l >= t->threshold[top])
+	if (t->options.floor && threshold_share(t, load) >= t->threshold)
 		return false;
 	tree_threshold_modify(t);
 	return true;

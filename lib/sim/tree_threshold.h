@@ -11,10 +11,6 @@
 
 #include "tree_inside.h"
 
-/** All leaves have this threshold, and all controllers know. */
-void tree_threshold_set(struct eh_tree *t, uint64_t threshold);
-/** The threshold of a leaf by what the controller v has heard. */
-uint64_t tree_threshold_told(const struct eh_tree *t, uint32_t v, uint32_t leaf);
 /** ThresholdModify of the paper: a new epoch. */
 void tree_threshold_modify(struct eh_tree *t);
 /** The rule on finish (paper 4, section 4): modify if T_top - L_top > 2^nl tasks. True: it was. */

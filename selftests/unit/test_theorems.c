@@ -36,21 +36,19 @@ static uint64_t load_for(uint64_t threshold, uint64_t length, unsigned int mood)
 	return threshold + random_below(2 * length + 1) - (threshold < length ? threshold : length);
 }
 
-/* Nodes with any loads and thresholds; parts of the tree have a mood of their own. */
+/* Nodes with any loads; parts of the tree have a mood of their own. */
 static void fill(struct eh_tree *tree, const struct eh_topology *t)
 {
 	unsigned int mood = random_below(4), part = random_below(t->n * t->l + 1);
 
 	for (uint32_t i = 0; i < count_of(t, 0); i++) {
-		uint64_t threshold = 1 + random_below(6000), load;
+		uint64_t load;
 
 		if (i >> part << part == i && random_below(2))
 			mood = random_below(4);
-		load = load_for(threshold, tree_length(tree, 0), mood < 3 ? mood : random_below(3));
-		for (unsigned int level = 0; level <= t->l; level++) {
+		load = load_for(tree->threshold, tree->length, mood < 3 ? mood : random_below(3));
+		for (unsigned int level = 0; level <= t->l; level++)
 			tree->load[tree_ancestor(tree, i, level)] += load;
-			tree->threshold[tree_ancestor(tree, i, level)] += threshold;
-		}
 	}
 }
 
@@ -72,7 +70,7 @@ static void test_states(void **state)
 	random_begin();
 	for (int round = 0; round < 6000; round++) {
 		struct eh_topology t = random_topology();
-		struct eh_tree *tree = tree_new(&t, 0, random_below(2500));
+		struct eh_tree *tree = tree_new(&t, 1 + random_below(6000), random_below(2500));
 		unsigned int has[3], leaves[3];
 
 		fill(tree, &t);

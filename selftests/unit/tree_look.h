@@ -18,13 +18,15 @@ struct tree_node {
 static inline struct tree_node node_of(const struct eh_tree *t, unsigned int level, uint32_t index)
 {
 	const uint32_t v = t->offset[level] + index;
+	const uint32_t parent = level < t->l ? t->offset[level + 1] + (index >> t->n) : v;
+	const uint64_t threshold = tree_told(t, v, level);
 
 	return (struct tree_node){
 		.load = t->load[v],
-		.threshold = t->threshold[v],
-		.believed = t->believed[v],
+		.threshold = threshold,
+		.believed = tree_told(t, parent, level),
 		.length = tree_length(t, level),
-		.state = tree_judge(t, t->load[v], t->threshold[v], tree_length(t, level)),
+		.state = tree_judge(t, t->load[v], threshold, tree_length(t, level)),
 	};
 }
 
