@@ -266,18 +266,6 @@ void eh_world_set_loss(struct eh_world *w, double loss)
 	w->options.loss = loss;
 }
 
-int eh_world_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t size)
-{
-	if (!eh_world_alive(w, node))
-		return -EINVAL;
-	return world_task_arrive(w, node, id, size);
-}
-
-int eh_world_finish(struct eh_world *w, uint64_t id)
-{
-	return world_task_finish(w, id);
-}
-
 /* ---- set-up, and what others want to know ---- */
 
 struct eh_world *eh_world_new(const struct eh_world_options *options, eh_world_watch_fn watch,

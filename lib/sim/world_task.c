@@ -122,13 +122,14 @@ void world_task_start(struct eh_world *w, uint64_t id)
 	task_run(w, t, t->home, NULL);
 }
 
-int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t size)
+int eh_world_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t size)
 {
-	const struct eh_report *own = &w->nodes[node].own;
+	const struct eh_report *own;
 	struct world_task *t;
 
-	if (task_find(w, id))
+	if (!eh_world_alive(w, node) || task_find(w, id))
 		return -EINVAL;
+	own = &w->nodes[node].own;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
@@ -156,7 +157,7 @@ int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t s
 	return 0;
 }
 
-int world_task_finish(struct eh_world *w, uint64_t id)
+int eh_world_finish(struct eh_world *w, uint64_t id)
 {
 	struct world_task *t = task_find(w, id);
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file world_task.h  Tasks of a world: asked about, placed, run, lost. */
+/** @file world_task.h  Tasks of a world: asked about, placed, run, lost. They arrive and end by world.h. */
 #ifndef EH_WORLD_TASK_H
 #define EH_WORLD_TASK_H
 
 #include "world_inside.h"
 
-/** A task of this size arrives at a living node. 0, -EINVAL: the id is taken; -ENOMEM. */
-int world_task_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t size);
-/** A task ends, now or as soon as it runs. 0, or -EINVAL: there is no such task. */
-int world_task_finish(struct eh_world *w, uint64_t id);
 /** The hierarchy's answer has come to the task's home. */
 void world_task_answer(struct eh_world *w, const struct eh_message *msg);
 /** No answer has come in time: the task runs at home. */

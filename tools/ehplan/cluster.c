@@ -232,8 +232,3 @@ enum cluster_way cluster_way(int pid, char *why, unsigned int size)
 	json_decref(reply);
 	return way;
 }
-
-bool cluster_went(int pid, char *why, unsigned int size)
-{
-	return cluster_way(pid, why, size) == CLUSTER_WENT;
-}

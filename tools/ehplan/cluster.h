@@ -67,7 +67,5 @@ enum cluster_way {
 /** What the agent says of the job of this process (a stub). `why` (of `size` bytes) has the reason
  *  for which it did not get to the node. */
 enum cluster_way cluster_way(int pid, char *why, unsigned int size);
-/** Whether it got there. */
-bool cluster_went(int pid, char *why, unsigned int size);
 
 #endif

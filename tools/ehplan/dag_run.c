@@ -191,7 +191,7 @@ static bool is_own_failure(struct dag_run *run, uint32_t task, char *why, size_t
 	if (host->self)
 		return true;
 	cluster_look(&run->cluster);
-	if (!cluster_went(run->notes[task].pid, why, size)) {
+	if (cluster_way(run->notes[task].pid, why, size) != CLUSTER_WENT) {
 		run->avoid_until[run->slots[t->slot].host] = dag_run_now(run) + AVOID_SECONDS;
 		return false;
 	}
