@@ -46,8 +46,8 @@
 /**
  * Further attributes of a process that the kernel keeps over an exec; a u64
  * each. The home agent asks the kernel for them (agent/job/attributes.c) and
- * ignores what the stub says, except for the two that only the process itself
- * can query.
+ * ignores what the stub says, except for those that only the process itself can
+ * query: subreaper, personality, core filter, timer slack, securebits.
  */
 enum job_trait {
 	JOB_TRAITS_KNOWN, /**< 1: the others are set; 0: keep those of the executor */

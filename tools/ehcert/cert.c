@@ -35,7 +35,7 @@ static int cert_days(unsigned int *days)
 
 static int cert_say(bool json, const char *dir)
 {
-	return json ? json_print(json_pack("{s:i,s:s}", "version", 1, "directory", dir)) : 0;
+	return json ? json_print_new(json_pack("{s:i,s:s}", "version", 1, "directory", dir)) : 0;
 }
 
 /* ---- init ---- */
@@ -238,7 +238,7 @@ static int cert_list(int argc, char **argv, bool json)
 	}
 	free(found);
 	if (json)
-		return json_print(json_pack("{s:i,s:o}", "version", 1, "certificates", list))
+		return json_print_new(json_pack("{s:i,s:o}", "version", 1, "certificates", list))
 			       ?: code;
 	if (n)
 		cert_print(list);

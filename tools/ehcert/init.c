@@ -108,9 +108,10 @@ static int init_say(const struct init *in, bool json)
 	const char *conf = !strcmp(in->path, EHCERT_DIR) ? "" : in->path;
 
 	if (json)
-		return json_print(json_pack("{s:i,s:s,s:s,s:s,s:s,s:s}", "version", 1, "cluster",
-					    in->cluster, "host", in->host, "node", in->node,
-					    "address", in->address.text, "directory", in->path));
+		return json_print_new(json_pack("{s:i,s:s,s:s,s:s,s:s,s:s}", "version", 1,
+						"cluster", in->cluster, "host", in->host, "node",
+						in->node, "address", in->address.text, "directory",
+						in->path));
 	print_lines("%s is the first host of cluster %s: node %s at %s, with room for %lu hosts.\n"
 		    "%s/" AUTHORITY_KEY " is the key of the cluster's authority: keep it secret.\n",
 		    in->host, in->cluster, in->node, in->address.text,

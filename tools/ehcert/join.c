@@ -223,9 +223,9 @@ static int join_say(const struct join *j, bool json)
 	const char *cluster = json_string_value(json_object_get(j->answer, "cluster"));
 
 	if (json)
-		return json_print(json_pack("{s:i,s:s,s:s,s:s,s:s}", "version", 1, "cluster",
-					    cluster, "host", j->host, "address", j->address.text,
-					    "directory", j->path));
+		return json_print_new(json_pack("{s:i,s:s,s:s,s:s,s:s}", "version", 1, "cluster",
+						cluster, "host", j->host, "address",
+						j->address.text, "directory", j->path));
 	print_lines("%s has a certificate of cluster %s, and will be reached at %s.\n", j->host,
 		    cluster, j->address.text);
 	if (strcmp(j->path, EHCERT_DIR) != 0)
