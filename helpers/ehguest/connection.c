@@ -96,7 +96,7 @@ static void connection_attached(void *ctx)
 	if (g->session.known)
 		return;
 	e->start_ms = e->limit_ms;
-	e->deadline = g->now + e->start_ms;
+	e->deadline = g->session.now + e->start_ms;
 }
 
 static int connection_frame(void *ctx, enum frame_type type, const uint8_t *payload,

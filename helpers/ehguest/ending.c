@@ -9,7 +9,7 @@
 void ending_begin(struct guest *g)
 {
 	g->ended = true;
-	g->noted_by = g->now + ENDING_NOTED_MS;
+	g->noted_by = g->session.now + ENDING_NOTED_MS;
 	for (unsigned int i = 0; i < g->nouts; i++)
 		outlet_exited(&g->out[i]);
 	for (unsigned int i = 0; i < g->nins; i++)
@@ -32,7 +32,7 @@ static bool ending_owes(const struct guest *g)
 static bool ending_waits(const struct guest *g)
 {
 	return g->session.attached.wait && !g->noted && g->session.hop.socket >= 0 &&
-	       g->now < g->noted_by;
+	       g->session.now < g->noted_by;
 }
 
 /* Whether somebody can still write, or at least runs. */
@@ -49,13 +49,13 @@ void ending_step(struct guest *g)
 	const struct job_message over = { .what = JOB_OVER };
 	struct job_message m = { .what = JOB_EXIT };
 
-	if (!g->ended || !guest_writes(g) || !guest_can_say(g))
+	if (!g->ended || !job_end_writes(&g->session.end) || !session_can_say(&g->session))
 		return;
 	if (g->session.end.state == JOB_ENDED) {
 		if (ending_more(g) || tokens_owes(g))
 			return;
 		real_tell(g);
-		guest_say(g, &over);
+		job_end_say(&g->session.end, &over);
 		return;
 	}
 	if (ending_owes(g) || ending_waits(g))
@@ -63,5 +63,5 @@ void ending_step(struct guest *g)
 	real_tell(g);
 	m.exit.use = g->session.note.use;
 	m.exit.more = ending_more(g);
-	guest_say(g, &m);
+	job_end_say(&g->session.end, &m);
 }

@@ -228,7 +228,7 @@ int flow_open(struct guest *g, const struct job_spec *spec, struct handed *its)
 
 struct pollfd outlet_poll(const struct guest *g, const struct outlet *o)
 {
-	bool wants = guest_can_say(g) && job_end_room(&g->session.end, o->channel) &&
+	bool wants = session_can_say(&g->session) && job_end_room(&g->session.end, o->channel) &&
 		     o->end_at == SESSION_NEVER;
 
 	return (struct pollfd){ .fd = wants ? o->fd : -1, .events = POLLIN };
@@ -284,7 +284,8 @@ bool pair_is_shut(ino_t inode)
 /* Whether only the time is waited for. */
 static bool outlet_ends(const struct guest *g, const struct outlet *o)
 {
-	return o->fd >= 0 && o->end_at != SESSION_NEVER && guest_writes(g) && guest_can_say(g);
+	return o->fd >= 0 && o->end_at != SESSION_NEVER && job_end_writes(&g->session.end) &&
+	       session_can_say(&g->session);
 }
 
 int64_t outlet_end_at(const struct guest *g, const struct outlet *o)
@@ -299,7 +300,7 @@ static void outlet_end(struct guest *g, struct outlet *o)
 					 .shut = o->socket && pair_is_shut(o->inode) };
 
 	outlet_close(o);
-	guest_say(g, &end);
+	job_end_say(&g->session.end, &end);
 }
 
 void outlet_step(struct guest *g, struct outlet *o)
@@ -308,7 +309,8 @@ void outlet_step(struct guest *g, struct outlet *o)
 	size_t room;
 	ssize_t n;
 
-	while (o->fd >= 0 && o->ready && guest_writes(g) && guest_can_say(g)) {
+	while (o->fd >= 0 && o->ready && job_end_writes(&g->session.end) &&
+	       session_can_say(&g->session)) {
 		room = job_end_room(&g->session.end, o->channel);
 		if (!room)
 			return;
@@ -322,8 +324,8 @@ void outlet_step(struct guest *g, struct outlet *o)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (o->end_at == SESSION_NEVER)
-			o->end_at = g->now + OUTLET_END_MS;
+			o->end_at = g->session.now + OUTLET_END_MS;
 	}
-	if (outlet_ends(g, o) && (g->ended || g->now >= o->end_at))
+	if (outlet_ends(g, o) && (g->ended || g->session.now >= o->end_at))
 		outlet_end(g, o);
 }

@@ -155,7 +155,6 @@ struct start {
 };
 
 struct guest {
-	int64_t now; /**< milliseconds; the clock stands still in suspend */
 	int signals; /**< signalfd, of SIGCHLD */
 	uint32_t flags; /**< of struct job_spec */
 	struct start start;
@@ -179,16 +178,8 @@ struct guest {
 
 /* ---- main.c ---- */
 
-/** Whether messages can be said now. If not: again after an acknowledgement. */
-bool guest_can_say(const struct guest *g);
-/** After guest_can_say(); or what it says is dropped, for the job is lost. */
-void guest_say(struct guest *g, const struct job_message *m);
 /** Nothing has started, and nothing will. `error`: errno or 0; `exec`: of the program's execve(). */
 void guest_refuse(struct guest *g, int error, const char *what, bool exec);
-/** When to look again for readers, `ms` from now; later if the last look has taken long. */
-int64_t guest_look_after(const struct guest *g, int64_t ms);
-/** The program runs, or children of it do: data can be said. */
-bool guest_writes(const struct guest *g);
 /** Frees what the program was started with. */
 void start_over(struct start *s);
 /** The task is stopped, or its stub is, and more is to be said than the final acknowledgement. */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "input.h"
 
+#include "helpers/end/calls.h"
 #include "walk.h"
+
+#define INPUT_LOOKS 20 /* at most this part of the time is spent with looking for readers */
 
 struct input_look {
 	const struct input_source *source;
@@ -41,4 +44,12 @@ struct input_wish input_wanted(const struct input_source *source)
 
 	walk_descendants(input_see, &l);
 	return l.wish;
+}
+
+int64_t input_look_after(int64_t now, int64_t ms)
+{
+	/* The first looks may take more: a program that has just started reads soon. */
+	int64_t took = (calls_now() - now) * (2 * ms < INPUT_LOOKS ? 2 * ms : INPUT_LOOKS);
+
+	return now + (took > ms ? took : ms);
 }

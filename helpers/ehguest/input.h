@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /** What is read. */
@@ -32,6 +33,9 @@ struct input_wish {
 
 /** What descendants of this process wait for. */
 struct input_wish input_wanted(const struct input_source *source);
+
+/** When to look again, `ms` from now; later if the last look, begun at `now`, has taken long. */
+int64_t input_look_after(int64_t now, int64_t ms);
 
 /* ---- input_call.c ---- */
 

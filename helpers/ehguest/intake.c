@@ -116,7 +116,7 @@ static void intake_look_in(struct guest *g, struct intake *in, int64_t ms)
 {
 	in->wait_ms = ms;
 	/* To look for a reader takes long, and all that we do meanwhile counts. Progress is one call. */
-	in->look_at = in->offered ? guest_look_after(g, ms) : g->now + ms;
+	in->look_at = in->offered ? input_look_after(g->session.now, ms) : g->session.now + ms;
 }
 
 /* Nobody has it open for reading. */
@@ -216,7 +216,7 @@ void intake_offer(struct guest *g, struct intake *in, bool ahead)
 	}
 	in->offered = !ahead;
 	intake_look_in(g, in, 1);
-	in->look_at = g->now;
+	in->look_at = g->session.now;
 }
 
 void intake_end(struct guest *g, struct intake *in)
@@ -283,7 +283,7 @@ static void intake_look(struct guest *g, struct intake *in)
 struct pollfd intake_poll(const struct guest *g, const struct intake *in)
 {
 	/* POLLERR comes in any case: the program has closed it. */
-	return (struct pollfd){ .fd = guest_writes(g) ? in->fd : -1,
+	return (struct pollfd){ .fd = job_end_writes(&g->session.end) ? in->fd : -1,
 				.events = intake_held(in) ? POLLOUT : 0 };
 }
 
@@ -292,7 +292,7 @@ void intake_step(struct guest *g, struct intake *in)
 	struct job_message closed = { .what = JOB_CLOSED, .channel = in->channel };
 	const short gone = in->socket ? POLLERR | POLLHUP : POLLERR;
 
-	if (!guest_writes(g))
+	if (!job_end_writes(&g->session.end))
 		return;
 	if (in->ready && in->fd >= 0) {
 		struct pollfd p = { .fd = in->fd, .events = POLLOUT };
@@ -304,11 +304,11 @@ void intake_step(struct guest *g, struct intake *in)
 		if (in->fd >= 0)
 			intake_tell(g, in);
 	}
-	if (in->fd >= 0 && g->now >= in->look_at)
+	if (in->fd >= 0 && g->session.now >= in->look_at)
 		intake_look(g, in);
-	if (in->broken && guest_can_say(g)) {
+	if (in->broken && session_can_say(&g->session)) {
 		in->broken = false;
 		closed.shut = in->shut;
-		guest_say(g, &closed);
+		job_end_say(&g->session.end, &closed);
 	}
 }

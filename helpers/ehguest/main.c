@@ -23,31 +23,6 @@
 #include "wire/launch.h"
 
 #define MAIN_SOCKET 3
-#define MAIN_LOOKS 20 /* at most this part of the time is spent with looking for readers */
-
-int64_t guest_look_after(const struct guest *g, int64_t ms)
-{
-	/* The first looks may take more: a program that has just started reads soon. */
-	int64_t took = (calls_now() - g->now) * (2 * ms < MAIN_LOOKS ? 2 * ms : MAIN_LOOKS);
-
-	return g->now + (took > ms ? took : ms);
-}
-
-bool guest_can_say(const struct guest *g)
-{
-	/* All that one step says. Data leave this much. */
-	return job_link_room(&g->session.end.link) >= 4 * (JOB_TEXT_MAX + FRAME_EXIT_SIZE);
-}
-
-void guest_say(struct guest *g, const struct job_message *m)
-{
-	job_end_say(&g->session.end, m);
-}
-
-bool guest_writes(const struct guest *g)
-{
-	return g->session.end.state == JOB_RUNNING || g->session.end.state == JOB_ENDED;
-}
 
 /*
  * A stopped task has a stopped stub, which can connect to a new agent only when it goes on. Once
@@ -69,7 +44,7 @@ void guest_refuse(struct guest *g, int error, const char *what, bool exec)
 	m.refused.error = exec ? error : 0;
 	m.refused.text = text;
 	m.refused.length = n < JOB_TEXT_MAX ? n : JOB_TEXT_MAX - 1;
-	guest_say(g, &m);
+	job_end_say(&g->session.end, &m);
 }
 
 /* ---- the start ---- */
@@ -285,7 +260,8 @@ static int main_wait_ms(const struct guest *g)
 	at = earlier(at, g->program.resume_at);
 	if (g->pty.held_until)
 		at = earlier(at, g->pty.held_until);
-	if (g->ended && !g->noted && g->session.end.state == JOB_RUNNING && g->noted_by > g->now)
+	if (g->ended && !g->noted && g->session.end.state == JOB_RUNNING &&
+	    g->noted_by > g->session.now)
 		at = earlier(at, g->noted_by);
 	if (at == SESSION_NEVER)
 		return -1;
@@ -295,7 +271,7 @@ static int main_wait_ms(const struct guest *g)
 
 static void main_spare(struct guest *g)
 {
-	if (!session_spare(&g->session, g->now))
+	if (!session_spare(&g->session))
 		return;
 	for (unsigned int i = 0; i < g->nins; i++)
 		intake_spare(&g->in[i]);
@@ -320,7 +296,7 @@ static void main_poll(struct guest *g)
 	for (unsigned int i = 0; i < g->nouts; i++)
 		out[i] = outlet_poll(g, &g->out[i]);
 	n = poll(fds, FLOWS + g->nins + g->nouts, main_wait_ms(g));
-	g->now = calls_now();
+	g->session.now = calls_now();
 	if (n <= 0)
 		return;
 	while (fds[SIGNALS].revents && read(g->signals, &info, sizeof(info)) > 0)
@@ -340,7 +316,7 @@ static void main_set_limit(struct guest *g)
 	const int64_t limit = guest_stands(g) ? ATTACH_STOPPED_MS : g->session.attached.limit_ms;
 
 	if (g->session.end.limit_ms != limit)
-		job_end_set_limit(&g->session.end, g->now, limit);
+		job_end_set_limit(&g->session.end, g->session.now, limit);
 }
 
 static void main_step(struct guest *g)
@@ -358,7 +334,7 @@ static void main_step(struct guest *g)
 	main_spare(g);
 	if (g->session.known)
 		main_set_limit(g);
-	job_end_tick(&g->session.end, g->now);
+	job_end_tick(&g->session.end, g->session.now);
 	connection_again(g);
 	session_write(&g->session);
 }
@@ -367,7 +343,7 @@ int guest_main(const struct launch_start *asked)
 {
 	static struct guest g;
 
-	g.now = calls_now();
+	g.session.now = calls_now();
 	if (main_begin(&g, asked))
 		return 1;
 	while (!main_done(&g)) {

@@ -230,7 +230,7 @@ static void program_started(struct guest *g)
 	const struct job_message m = { .what = JOB_STARTED, .pid = guest_shown(g) };
 
 	g->session.note.pid = g->session.who.pid = m.pid;
-	guest_say(g, &m);
+	job_end_say(&g->session.end, &m);
 	session_note(&g->session, NOTE_STARTED);
 	if (g->program.pause)
 		program_pause(g, true);
@@ -242,14 +242,14 @@ void program_step(struct guest *g)
 	const enum job_state state = g->session.end.state;
 	struct program *p = &g->program;
 
-	if (!guest_can_say(g))
+	if (!session_can_say(&g->session))
 		return;
 	if (p->trouble && state <= JOB_COMMITTED) {
 		guest_refuse(g, p->error, p->trouble, p->not_executed);
 		p->trouble = NULL;
 	} else if (p->prepared && state == JOB_PREPARING) {
 		real_say(g);
-		guest_say(g, &ready);
+		job_end_say(&g->session.end, &ready);
 		g->session.note.ready_us = calls_us();
 	} else if (p->executed && state == JOB_COMMITTED) {
 		program_started(g);
@@ -302,7 +302,7 @@ static void program_on_stop(struct guest *g, int sig)
 		intake_tell(g, &g->in[i]);
 	real_tell(g);
 	typed_tell(g);
-	guest_say(g, &m);
+	job_end_say(&g->session.end, &m);
 	session_note(&g->session, NOTE_STOPPED);
 }
 
@@ -319,7 +319,7 @@ static void program_on_continue(struct guest *g)
 		return;
 	}
 	p->stopped = false;
-	guest_say(g, &m);
+	job_end_say(&g->session.end, &m);
 	session_note(&g->session, NOTE_CONTINUED);
 }
 
@@ -354,12 +354,12 @@ void program_reap(struct guest *g)
 
 	while (p->reap) {
 		/* The kernel keeps what cannot be told now. */
-		if (!guest_can_say(g))
+		if (!session_can_say(&g->session))
 			return;
 		stop = program_has_stopped(p) ? WUNTRACED : 0;
 		if (stop) {
 			program_drain(g);
-			if (!guest_can_say(g))
+			if (!session_can_say(&g->session))
 				return;
 		}
 		pid = wait4(-1, &status, WNOHANG | WCONTINUED | stop, &usage);
@@ -448,15 +448,15 @@ static void program_resume(struct guest *g)
 {
 	struct program *p = &g->program;
 
-	if (g->now < p->paused_at + PROGRAM_STOP_MS && walk_descendants(program_moves, p))
-		p->resume_at = g->now + PROGRAM_LOOK_MS;
+	if (g->session.now < p->paused_at + PROGRAM_STOP_MS && walk_descendants(program_moves, p))
+		p->resume_at = g->session.now + PROGRAM_LOOK_MS;
 	else
 		program_go_on(g);
 }
 
 void program_tick(struct guest *g)
 {
-	if (g->now >= g->program.resume_at)
+	if (g->session.now >= g->program.resume_at)
 		program_resume(g);
 }
 
@@ -479,7 +479,7 @@ void program_signal(struct guest *g, const struct job_message *m)
 	struct program *p = &g->program;
 	const int sig = m->sent.signal;
 
-	if (!guest_writes(g))
+	if (!job_end_writes(&g->session.end))
 		return;
 	/* It goes on although its stub was stopped: nothing is left to be undone. */
 	if (sig == SIGCONT)
@@ -523,6 +523,6 @@ void program_pause(struct guest *g, bool on)
 	if (!p->pid || p->stopped)
 		return;
 	p->paused = p->hide_stop = true;
-	p->paused_at = g->now;
+	p->paused_at = g->session.now;
 	program_kill(p, SIGSTOP, true);
 }

@@ -60,7 +60,7 @@ static void pty_say_modes(struct guest *g, const struct terminal *now)
 	if (p->flush)
 		p->last = 0;
 	p->flush = false;
-	guest_say(g, &m);
+	job_end_say(&g->session.end, &m);
 }
 
 /*
@@ -187,8 +187,8 @@ static bool pty_holds(struct guest *g)
 	if (!p->entered)
 		return false;
 	if (!p->held_until)
-		p->held_until = g->now + PTY_ENTERED_MS;
-	if (g->now < p->held_until)
+		p->held_until = g->session.now + PTY_ENTERED_MS;
+	if (g->session.now < p->held_until)
 		return true;
 	p->entered = false;
 	p->held_until = 0;
@@ -202,7 +202,7 @@ static void pty_drain(struct guest *g)
 	size_t room;
 	int ret;
 
-	while (p->master >= 0 && p->ready && guest_can_say(g)) {
+	while (p->master >= 0 && p->ready && session_can_say(&g->session)) {
 		room = job_end_room(&g->session.end, JOB_CHANNEL_TERMINAL);
 		if (!room)
 			return;
@@ -214,7 +214,7 @@ static void pty_drain(struct guest *g)
 		if (!ret)
 			return;
 		pty_close(g);
-		guest_say(g, &end);
+		job_end_say(&g->session.end, &end);
 	}
 }
 
@@ -302,15 +302,15 @@ int pty_open(struct guest *g, const struct job_spec *spec)
 
 struct pollfd pty_poll(const struct guest *g)
 {
-	bool wants = guest_writes(g) && guest_can_say(g) && !g->pty.held_until &&
-		     job_end_room(&g->session.end, JOB_CHANNEL_TERMINAL);
+	bool wants = job_end_writes(&g->session.end) && session_can_say(&g->session) &&
+		     !g->pty.held_until && job_end_room(&g->session.end, JOB_CHANNEL_TERMINAL);
 
 	return (struct pollfd){ .fd = wants ? g->pty.master : -1, .events = POLLIN };
 }
 
 void pty_step(struct guest *g)
 {
-	if (!guest_writes(g))
+	if (!job_end_writes(&g->session.end))
 		return;
 	if (!g->pty.ready || !pty_holds(g))
 		pty_drain(g);

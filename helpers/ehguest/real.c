@@ -115,7 +115,7 @@ void real_say(struct guest *g)
 		const struct job_message m = { .what = JOB_OPENED, .channel = g->reals[i].channel };
 
 		if (!g->reals[i].told)
-			guest_say(g, &m);
+			job_end_say(&g->session.end, &m);
 		g->reals[i].told = true;
 	}
 }
@@ -130,7 +130,7 @@ void real_tell(struct guest *g)
 		if (now < 0 || now == r->offset)
 			continue;
 		r->offset = m.offset = now;
-		guest_say(g, &m);
+		job_end_say(&g->session.end, &m);
 	}
 }
 
@@ -163,6 +163,6 @@ void real_exited(struct guest *g)
 		/* Home's open file is another one. */
 		flock(g->reals[i].fd, LOCK_UN);
 		m.exclusive = lock == LOCK_EX;
-		guest_say(g, &m);
+		job_end_say(&g->session.end, &m);
 	}
 }

@@ -154,7 +154,7 @@ void tokens_offer(struct guest *g)
 		return;
 	t->offered = true;
 	t->wait_ms = 1;
-	t->look_at = g->now;
+	t->look_at = g->session.now;
 }
 
 /* What was lying there has gone, to a process or home. */
@@ -169,7 +169,7 @@ static void tokens_gone(struct guest *g, bool taken)
 	t->back_ms = taken ? TOKENS_KEPT_MS : 2 * t->back_ms;
 	if (t->back_ms > TOKENS_BACK_MAX)
 		t->back_ms = TOKENS_BACK_MAX;
-	t->ahead_at = taken ? g->now : g->now + t->back_ms;
+	t->ahead_at = taken ? g->session.now : g->session.now + t->back_ms;
 }
 
 /* Whether one was put there since the last look. */
@@ -187,8 +187,8 @@ static void tokens_lie(struct guest *g)
 {
 	struct tokens *t = &g->tokens;
 
-	t->since = g->now;
-	t->lie_at = g->now + TOKENS_LIE_MS;
+	t->since = g->session.now;
+	t->lie_at = g->session.now + TOKENS_LIE_MS;
 	tokens_moved(t);
 }
 
@@ -203,8 +203,8 @@ static void tokens_return(struct guest *g)
 	for (int i = 0; i < TOKENS_PARTS && n > 0 && tokens_lying(t); i++) {
 		size_t room = t->closed ? sizeof(bytes) : job_end_room(&g->session.end, t->to);
 
-		if (!room || !guest_can_say(g)) {
-			t->lie_at = g->now + TOKENS_AGAIN_MS;
+		if (!room || !session_can_say(&g->session)) {
+			t->lie_at = g->session.now + TOKENS_AGAIN_MS;
 			return;
 		}
 		n = read(t->fd, bytes, room < sizeof(bytes) ? room : sizeof(bytes));
@@ -259,13 +259,13 @@ static void tokens_look(struct guest *g)
 	}
 	if (!tokens_lying(t)) {
 		if (tokens_wanted(t, false)) {
-			t->waits_until = g->now + TOKENS_WAITS_MS;
+			t->waits_until = g->session.now + TOKENS_WAITS_MS;
 			t->ahead = false;
 			tokens_ask(g);
 			return;
 		}
 		/* Those that never wait, as ninja: they find one, or it goes back. */
-		if (t->path && g->now >= t->waits_until && g->now >= t->ahead_at &&
+		if (t->path && g->session.now >= t->waits_until && g->session.now >= t->ahead_at &&
 		    tokens_wanted(t, true)) {
 			t->ahead = true;
 			tokens_ask(g);
@@ -273,20 +273,20 @@ static void tokens_look(struct guest *g)
 		}
 	}
 	t->wait_ms = 2 * t->wait_ms < TOKENS_AGAIN_MS ? 2 * t->wait_ms : TOKENS_AGAIN_MS;
-	t->look_at = guest_look_after(g, t->wait_ms);
+	t->look_at = input_look_after(g->session.now, t->wait_ms);
 }
 
 static void tokens_look_lying(struct guest *g)
 {
 	struct tokens *t = &g->tokens;
-	const bool may_stay = !g->ended && g->now < t->since + TOKENS_KEPT_MS;
+	const bool may_stay = !g->ended && g->session.now < t->since + TOKENS_KEPT_MS;
 
 	if (!tokens_lying(t))
 		tokens_gone(g, true);
 	else if (may_stay && (t->ahead || tokens_wanted(t, false)))
-		t->lie_at = guest_look_after(g, TOKENS_AGAIN_MS);
+		t->lie_at = input_look_after(g->session.now, TOKENS_AGAIN_MS);
 	else if (may_stay && tokens_moved(t))
-		t->lie_at = g->now + TOKENS_LIE_MS;
+		t->lie_at = g->session.now + TOKENS_LIE_MS;
 	else
 		tokens_return(g);
 }
@@ -295,7 +295,7 @@ int64_t tokens_look_at(const struct guest *g)
 {
 	const struct tokens *t = &g->tokens;
 
-	if (!guest_writes(g))
+	if (!job_end_writes(&g->session.end))
 		return SESSION_NEVER;
 	return t->offered && t->look_at < t->lie_at ? t->look_at : t->lie_at;
 }
@@ -304,7 +304,9 @@ struct pollfd tokens_poll(const struct guest *g)
 {
 	const struct tokens *t = &g->tokens;
 
-	return (struct pollfd){ .fd = guest_writes(g) && t->lie_at == SESSION_NEVER ? t->fd : -1,
+	return (struct pollfd){ .fd = job_end_writes(&g->session.end) && t->lie_at == SESSION_NEVER
+					      ? t->fd
+					      : -1,
 				.events = POLLIN };
 }
 
@@ -312,14 +314,14 @@ void tokens_step(struct guest *g)
 {
 	struct tokens *t = &g->tokens;
 
-	if (t->fd < 0 || !guest_writes(g))
+	if (t->fd < 0 || !job_end_writes(&g->session.end))
 		return;
 	if (t->ready && t->lie_at == SESSION_NEVER)
 		tokens_lie(g);
 	t->ready = false;
-	if (g->now >= t->lie_at)
+	if (g->session.now >= t->lie_at)
 		tokens_look_lying(g);
-	if (t->offered && g->now >= t->look_at)
+	if (t->offered && g->session.now >= t->look_at)
 		tokens_look(g);
 }
 
@@ -331,7 +333,7 @@ void tokens_exited(struct guest *g)
 		return;
 	t->offered = false;
 	t->owed = tokens_lying(t);
-	t->lie_at = g->now;
+	t->lie_at = g->session.now;
 }
 
 bool tokens_owes(const struct guest *g)

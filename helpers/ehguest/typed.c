@@ -57,8 +57,8 @@ static void typed_look(struct guest *g)
 		return;
 	}
 	if (typed_unread(p) || (!p->raw && p->waited_ms < TYPED_UNSEEN_MS && !typed_is_read(p))) {
-		p->look_at = guest_look_after(g, p->wait_ms);
-		p->waited_ms += p->look_at - g->now;
+		p->look_at = input_look_after(g->session.now, p->wait_ms);
+		p->waited_ms += p->look_at - g->session.now;
 		p->wait_ms *= 2;
 		if (p->wait_ms > TYPED_AGAIN_MS)
 			p->wait_ms = TYPED_AGAIN_MS;
@@ -77,7 +77,7 @@ void typed_offer(struct guest *g)
 	p->offered = true;
 	p->wait_ms = 1;
 	p->waited_ms = 0;
-	p->look_at = g->now;
+	p->look_at = g->session.now;
 }
 
 void typed_take(struct guest *g, const uint8_t *bytes, size_t n)
@@ -120,6 +120,6 @@ void typed_tell(struct guest *g)
 
 void typed_step(struct guest *g)
 {
-	if (g->now >= g->pty.look_at)
+	if (g->session.now >= g->pty.look_at)
 		typed_look(g);
 }

@@ -6,10 +6,8 @@
 #include "stub.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "wire/clean.h"
 
@@ -56,7 +54,7 @@ static void end_on_refused(struct stub *s, const struct job_message *m)
 	s->session.note.reason = m->refused.reason;
 	clean_text(s->session.note.text, NOTE_TEXT, text);
 	session_note(&s->session, NOTE_STAYS);
-	end_flush(s, 0);
+	session_flush(&s->session, 0);
 	refused(s, m->refused.reason, m->refused.error, text);
 }
 
@@ -207,36 +205,4 @@ int end_open(struct stub *s)
 	session_name(&s->session, s->path);
 	job_end_channels(&s->session.end, JOB_CHANNEL_FILES + s->opens.nfiles);
 	return 0;
-}
-
-/* ---- what is said ---- */
-
-bool end_say(struct stub *s, const struct job_message *m)
-{
-	/* What may not be said any more is of no use any more. */
-	return job_end_say(&s->session.end, m) != -EAGAIN;
-}
-
-void end_flush(struct stub *s, int ms)
-{
-	struct pollfd p = { .events = POLLOUT };
-	int64_t until = calls_now() + ms, left = ms;
-
-	do {
-		session_write(&s->session);
-		p.fd = s->session.hop.socket;
-		if (p.fd < 0 || !session_owes(&s->session))
-			return;
-		poll(&p, 1, left);
-		left = until - calls_now();
-	} while (left > 0);
-}
-
-/* The other end keeps its exit until it is acknowledged. */
-bool end_settled(const struct stub *s, int64_t now)
-{
-	const struct session *to = &s->session;
-
-	return to->hop.socket < 0 || now >= s->until ||
-	       (job_end_done(&to->end) && !to->notes && to->hop.from == to->hop.to);
 }

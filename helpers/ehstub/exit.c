@@ -122,7 +122,7 @@ static bool exit_known(const struct stub *s)
 	return s->noted && (!s->again || !s->starved || !s->more || s->over);
 }
 
-static void exit_noted(struct stub *s, int64_t now)
+static void exit_noted(struct stub *s)
 {
 	exit_make_up(s);
 	if (s->again) {
@@ -139,10 +139,10 @@ static void exit_noted(struct stub *s, int64_t now)
 	if (s->more && !s->over)
 		exit_leave(s);
 	else
-		exit_enter(s, PHASE_SETTLES, now + EXIT_SETTLE_MS);
+		exit_enter(s, PHASE_SETTLES, s->session.now + EXIT_SETTLE_MS);
 }
 
-static void exit_drained(struct stub *s, int64_t now)
+static void exit_drained(struct stub *s)
 {
 	terminal_settle(s);
 	if (s->use.status & 0x7f)
@@ -152,8 +152,8 @@ static void exit_drained(struct stub *s, int64_t now)
 	session_note(&s->session, NOTE_ENDED);
 	session_write(&s->session);
 	exit_enter(s, PHASE_NOTES,
-		   s->again		      ? now + EXIT_KILLER_MS
-		   : s->session.attached.wait ? now + EXIT_NOTED_MS
+		   s->again		      ? s->session.now + EXIT_KILLER_MS
+		   : s->session.attached.wait ? s->session.now + EXIT_NOTED_MS
 					      : 0);
 }
 
@@ -170,36 +170,46 @@ static bool exit_progress(struct stub *s)
 }
 
 /* The stub locks again what the task has locked before it tells of the end: its parent relies on that. */
-static void exit_drain(struct stub *s, int64_t now)
+static void exit_drain(struct stub *s)
 {
-	const int locked = exit_written(s) ? opens_lock(s, now) : -EAGAIN;
+	const int locked = exit_written(s) ? opens_lock(s) : -EAGAIN;
 
-	if (!locked || now >= s->until) {
-		exit_drained(s, now);
+	if (!locked || s->session.now >= s->until) {
+		exit_drained(s);
 	} else if (locked == -ETIMEDOUT) {
 		s->loss = LOSS_LOCK;
 		exit_lose(s);
 	}
 }
 
-void exit_step(struct stub *s, int64_t now)
+/* The other end keeps its exit until it is acknowledged. */
+static bool exit_settled(const struct stub *s)
+{
+	const struct session *to = &s->session;
+
+	return to->hop.socket < 0 || s->session.now >= s->until ||
+	       (job_end_done(&to->end) && !to->notes && to->hop.from == to->hop.to);
+}
+
+void exit_step(struct stub *s)
 {
 	if (s->phase == PHASE_DRAINS)
-		exit_drain(s, now);
-	if (s->phase == PHASE_NOTES && (exit_known(s) || !s->session.routed || now >= s->until))
-		exit_noted(s, now);
+		exit_drain(s);
+	if (s->phase == PHASE_NOTES &&
+	    (exit_known(s) || !s->session.routed || s->session.now >= s->until))
+		exit_noted(s);
 	if (s->phase == PHASE_STAYS && s->over && !exit_held(s)) {
 		exit_make_up(s);
-		exit_enter(s, PHASE_SETTLES, now + EXIT_SETTLE_MS);
+		exit_enter(s, PHASE_SETTLES, s->session.now + EXIT_SETTLE_MS);
 	}
 	if (s->phase == PHASE_SETTLES) {
-		if (end_settled(s, now))
+		if (exit_settled(s))
 			exit_as_task(s);
 	}
 	if (s->phase != PHASE_LOST)
 		return;
 	if (exit_progress(s))
-		s->until = now + EXIT_LOST_MS;
-	if (!exit_held(s) || now >= s->until)
+		s->until = s->session.now + EXIT_LOST_MS;
+	if (!exit_held(s) || s->session.now >= s->until)
 		lost_report(s);
 }

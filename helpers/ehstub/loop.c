@@ -30,7 +30,7 @@ static void loop_go(struct stub *s)
 	poll(p, 2, 0);
 	if (p[0].revents || p[1].revents)
 		give_up(s, "agent of this node", p[0].revents ? EINTR : ECONNRESET);
-	if (!end_say(s, &go))
+	if (!session_say(&s->session, &go))
 		return;
 	s->session.note.go_us = calls_us();
 	close(s->ending);
@@ -46,7 +46,7 @@ static void loop_stop(struct stub *s)
 				       .sent = { .signal = SIGCONT, .reach = JOB_TO_GROUP } };
 	int sig = s->stop;
 
-	if (s->cont && end_say(s, &m))
+	if (s->cont && session_say(&s->session, &m))
 		s->cont = false;
 	if (!sig || s->cont)
 		return;
@@ -58,11 +58,11 @@ static void loop_stop(struct stub *s)
 	terminal_step(s);
 	session_write(&s->session);
 	stub_stop(s, sig);
-	if (end_say(s, &m))
+	if (session_say(&s->session, &m))
 		s->cont = false;
 }
 
-static void loop_step(struct stub *s, int64_t now)
+static void loop_step(struct stub *s)
 {
 	if (s->lost && s->phase != PHASE_LOST) {
 		if (s->before < JOB_COMMITTED)
@@ -75,18 +75,18 @@ static void loop_step(struct stub *s, int64_t now)
 	if (s->phase == PHASE_RUNS) {
 		loop_stop(s);
 		for (uint32_t i = 0; i < s->nsources; i++) {
-			source_look(s, &s->sources[i], now);
+			source_look(s, &s->sources[i]);
 			source_step(s, &s->sources[i]);
 		}
 		typed_step(s);
 	}
-	sink_step(s, now);
+	sink_step(s);
 	terminal_step(s);
-	exit_step(s, now);
+	exit_step(s);
 	if (s->phase != PHASE_LOST)
 		session_again(&s->session);
 	session_write(&s->session);
-	if (session_spare(&s->session, now))
+	if (session_spare(&s->session))
 		sink_spare(s);
 }
 
@@ -134,8 +134,9 @@ static void loop_sooner(int64_t *at, int64_t other)
 		*at = other;
 }
 
-static int loop_timeout(const struct stub *s, int64_t now)
+static int loop_timeout(const struct stub *s)
 {
+	const int64_t now = s->session.now;
 	int64_t at = now + LOOP_NEVER_MS;
 
 	if (s->lost && s->phase != PHASE_LOST)
@@ -186,19 +187,18 @@ static void loop_on_poll(struct stub *s, const struct pollfd fds[AT_ALL])
 
 void stub_loop(struct stub *s)
 {
+	struct session *to = &s->session;
 	struct pollfd fds[AT_ALL];
-	int64_t now;
 
 	for (;;) {
-		now = calls_now();
-		if (s->phase != PHASE_LOST && now >= job_end_deadline(&s->session.end)) {
-			s->loss = s->session.routed || s->phase == PHASE_ASKS ? LOSS_LIMIT
-									      : LOSS_AGENT;
-			job_end_tick(&s->session.end, now);
+		to->now = calls_now();
+		if (s->phase != PHASE_LOST && to->now >= job_end_deadline(&to->end)) {
+			s->loss = to->routed || s->phase == PHASE_ASKS ? LOSS_LIMIT : LOSS_AGENT;
+			job_end_tick(&to->end, to->now);
 		}
-		loop_step(s, now);
-		now = calls_now();
-		if (poll(fds, loop_watch(s, fds), loop_timeout(s, now)) > 0)
+		loop_step(s);
+		to->now = calls_now();
+		if (poll(fds, loop_watch(s, fds), loop_timeout(s)) > 0)
 			loop_on_poll(s, fds);
 	}
 }

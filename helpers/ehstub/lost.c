@@ -62,7 +62,7 @@ void lost_report(struct stub *s)
 	why = again ? lost_prepare(s) : "";
 	if (!why) {
 		session_note(&s->session, NOTE_RERUN);
-		end_flush(s, LOST_FLUSH_MS);
+		session_flush(&s->session, LOST_FLUSH_MS);
 		parts[6] = "run again here";
 		stub_say(parts, 8);
 		run_here(s);
@@ -78,7 +78,7 @@ void lost_report(struct stub *s)
 	/* How it ended is known otherwise. */
 	if (s->loss != LOSS_STARVED)
 		session_note(&s->session, NOTE_LOST);
-	end_flush(s, LOST_FLUSH_MS);
+	session_flush(&s->session, LOST_FLUSH_MS);
 	stub_say(parts, 8);
 	if (s->rsh) {
 		witness_end(&s->witness);

@@ -111,8 +111,9 @@ int opens_on_message(struct stub *s, const struct job_message *m)
 	return 0;
 }
 
-int opens_lock(struct stub *s, int64_t now)
+int opens_lock(struct stub *s)
 {
+	const int64_t now = s->session.now;
 	struct opens *o = &s->opens;
 	bool all = true;
 

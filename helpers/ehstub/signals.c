@@ -79,7 +79,7 @@ static void signals_take_late(struct stub *s, const struct signalfd_siginfo *inf
 	m.sent.signal = info->ssi_signo;
 	m.sent.reach = s->more ? signals_reach(s, info) : JOB_TO_TASK;
 	if (m.sent.reach == JOB_TO_GROUP)
-		end_say(s, &m);
+		session_say(&s->session, &m);
 	if (s->phase == PHASE_DRAINS && STUB_ENDING & ~unheard & STUB_BIT(info->ssi_signo))
 		s->until = 0;
 }
@@ -111,7 +111,7 @@ static void signals_take(struct stub *s, const struct signalfd_siginfo *info)
 		s->tty.tell = true;
 		return;
 	}
-	if (end_say(s, &m) && m.sent.signal == SIGCONT)
+	if (session_say(&s->session, &m) && m.sent.signal == SIGCONT)
 		s->cont_number = s->session.end.link.head_number - 1;
 	s->told_to_end |= ends;
 }
@@ -163,7 +163,7 @@ void stub_stop(struct stub *s, int sig)
 		/* Else the terminal would stop it again at once, endlessly. */
 		const struct job_message m = { .what = JOB_FOREGROUND, .foreground = true };
 
-		t->orphaned = t->foreground = end_say(s, &m);
+		t->orphaned = t->foreground = session_say(&s->session, &m);
 	}
 	s->cont = true;
 }

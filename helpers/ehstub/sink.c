@@ -224,15 +224,15 @@ void sink_settle_ends(struct stub *s, enum sink_ends ends)
 	}
 }
 
-void sink_step(struct stub *s, int64_t now)
+void sink_step(struct stub *s)
 {
 	for (uint32_t i = 0; i < s->nsinks; i++) {
 		struct sink *k = &s->sinks[i];
 		const struct job_message m = { .what = JOB_CLOSED, .channel = k->channel };
 
-		if (k->end_at && now >= k->end_at)
+		if (k->end_at && s->session.now >= k->end_at)
 			sink_end_now(s, k);
-		if (k->broken && end_say(s, &m))
+		if (k->broken && session_say(&s->session, &m))
 			k->broken = false;
 	}
 }

@@ -124,7 +124,7 @@ static void source_offer(struct stub *s, struct source *from)
 		from->look_at = from->looked ? SESSION_NEVER : from->again_at;
 		return;
 	}
-	if (!end_say(s, &m))
+	if (!session_say(&s->session, &m))
 		return;
 	from->feed = from->able ? FEED_AHEAD : FEED_OFFERED;
 	if (from->feed == FEED_OFFERED && !from->looked)
@@ -135,7 +135,7 @@ static void source_nothing(struct stub *s, struct source *from)
 {
 	const struct job_message m = { .what = JOB_NONE, .channel = from->channel };
 
-	if (from->feed == FEED_OFFERED && !end_say(s, &m))
+	if (from->feed == FEED_OFFERED && !session_say(&s->session, &m))
 		return;
 	from->feed = FEED_IDLE;
 	from->ready = false;
@@ -176,9 +176,9 @@ static void source_look_later(struct source *from)
 	from->look_ms = from->look_ms < SOURCE_LOOK_MS ? 2 * from->look_ms : 0;
 }
 
-void source_look(struct stub *s, struct source *from, int64_t now)
+void source_look(struct stub *s, struct source *from)
 {
-	if (now < from->look_at)
+	if (s->session.now < from->look_at)
 		return;
 	from->look_at = SESSION_NEVER;
 	from->ready = true;
@@ -238,7 +238,7 @@ void source_step(struct stub *s, struct source *from)
 		if (from->feed == FEED_AHEAD)
 			source_copy(s, from);
 	}
-	if (!from->ended || from->told || !end_say(s, &end))
+	if (!from->ended || from->told || !session_say(&s->session, &end))
 		return;
 	from->told = true;
 	/* Copies are taken out as they are read. */

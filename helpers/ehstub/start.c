@@ -169,7 +169,7 @@ void give_up(struct stub *s, const char *what, int error)
 	/* The agent knows of the job, and not that it stays. */
 	if (s->session.known) {
 		session_note(&s->session, NOTE_STAYS);
-		end_flush(s, 0);
+		session_flush(&s->session, 0);
 	}
 	if (!s->explicit)
 		run_here(s);

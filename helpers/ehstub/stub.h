@@ -247,12 +247,9 @@ void stub_loop(struct stub *s) __attribute__((noreturn));
 
 /* end.c */
 int end_open(struct stub *s); /**< 0 or -ENOMEM */
-bool end_say(struct stub *s, const struct job_message *m); /**< false: again later */
-void end_flush(struct stub *s, int ms); /**< waits that long until all that is due is written */
-bool end_settled(const struct stub *s, int64_t now); /**< whether all is said, in PHASE_SETTLES */
 
 /* exit.c */
-void exit_step(struct stub *s, int64_t now); /**< moves on after an exit or a loss */
+void exit_step(struct stub *s); /**< moves on after an exit or a loss */
 void exit_begin(struct stub *s, const struct job_message *m);
 void exit_lose(struct stub *s);
 
@@ -283,7 +280,7 @@ struct sink *sink_of(struct stub *s, uint32_t channel); /**< NULL: none */
 void sink_put(struct stub *s, struct sink *k, const uint8_t *data, size_t n);
 void sink_end(struct stub *s, struct sink *k, bool shut);
 void sink_on_poll(struct stub *s, struct sink *k, short events);
-void sink_step(struct stub *s, int64_t now); /**< says what must be said */
+void sink_step(struct stub *s); /**< says what must be said */
 enum sink_ends {
 	SINK_ENDS_WAIT,
 	SINK_ENDS_NOW,
@@ -300,7 +297,7 @@ struct source *source_of(struct stub *s, uint32_t channel); /**< NULL: none */
 void source_open(struct stub *s); /**< descriptor 0 */
 void source_use(struct source *from, int fd); /**< another one */
 void source_step(struct stub *s, struct source *from);
-void source_look(struct stub *s, struct source *from, int64_t now); /**< if it is time */
+void source_look(struct stub *s, struct source *from); /**< if it is time */
 bool source_wants(const struct source *from, struct pollfd *p); /**< whether to poll it, and how */
 void source_on_poll(struct source *from, short events);
 /** The program has read so much of the copies. */
@@ -338,7 +335,7 @@ int opens_on_message(struct stub *s, const struct job_message *m); /**< 0 or -EP
 void opens_closed(struct stub *s, uint32_t channel);
 void opens_end(struct stub *s); /**< the task has ended: it reads no more */
 /** Takes the locks that the task has left. 0, -EAGAIN or, after the limit of the job, -ETIMEDOUT. */
-int opens_lock(struct stub *s, int64_t now);
+int opens_lock(struct stub *s);
 const char *opens_again(struct stub *s); /**< for a second run. NULL; or why it is not possible */
 
 /* tokens.c */

@@ -90,7 +90,7 @@ void terminal_look(struct stub *s)
 		if (t->tell)
 			return;
 	}
-	if (!end_say(s, &m))
+	if (!session_say(&s->session, &m))
 		return;
 	t->foreground = m.foreground;
 	terminal_settle(s);
@@ -104,12 +104,12 @@ void terminal_step(struct stub *s)
 	struct job_message end = { .what = JOB_END, .channel = JOB_CHANNEL_TERMINAL };
 	struct tty *t = &s->tty;
 
-	if (t->hung && t->feed != FEED_NONE && end_say(s, &end))
+	if (t->hung && t->feed != FEED_NONE && session_say(&s->session, &end))
 		t->feed = FEED_NONE;
 	if (!t->tell || s->phase != PHASE_RUNS)
 		return;
 	m.terminal.flush = t->tell_flush;
-	if (t->fd >= 0 && !terminal_get(t->fd, &m.terminal.modes) && !end_say(s, &m))
+	if (t->fd >= 0 && !terminal_get(t->fd, &m.terminal.modes) && !session_say(&s->session, &m))
 		return;
 	t->tell = t->tell_flush = false;
 }

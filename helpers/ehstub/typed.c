@@ -19,7 +19,7 @@ static void typed_nothing(struct stub *s)
 	const struct job_message m = { .what = JOB_NONE, .channel = JOB_CHANNEL_TERMINAL };
 	struct tty *t = &s->tty;
 
-	if (t->feed == FEED_OFFERED && !end_say(s, &m))
+	if (t->feed == FEED_OFFERED && !session_say(&s->session, &m))
 		return;
 	t->feed = FEED_IDLE;
 	t->ready = false;
@@ -85,7 +85,8 @@ void typed_step(struct stub *s)
 	room = job_end_room(&s->session.end, JOB_CHANNEL_TERMINAL);
 	if (room && (t->feed == FEED_OFFERED || t->ready))
 		typed_answer(s, room);
-	else if (!room && t->ready && t->feed == FEED_IDLE && t->foreground && end_say(s, &offer))
+	else if (!room && t->ready && t->feed == FEED_IDLE && t->foreground &&
+		 session_say(&s->session, &offer))
 		t->feed = FEED_OFFERED;
 }
 

@@ -2,6 +2,7 @@
 #include "helpers/end/session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "helpers/end/calls.h"
@@ -161,16 +162,37 @@ void session_write(struct session *s)
 		session_cut(s);
 }
 
-bool session_owes(const struct session *s)
+bool session_say(struct session *s, const struct job_message *m)
 {
-	return session_tells(s) || s->hop.from != s->hop.to;
+	return job_end_say(&s->end, m) != -EAGAIN;
+}
+
+bool session_can_say(const struct session *s)
+{
+	/* Data leave this much. */
+	return job_link_room(&s->end.link) >= 4 * (JOB_TEXT_MAX + FRAME_EXIT_SIZE);
+}
+
+void session_flush(struct session *s, int ms)
+{
+	struct pollfd p = { .events = POLLOUT };
+	int64_t until = calls_now() + ms, left = ms;
+
+	do {
+		session_write(s);
+		p.fd = s->hop.socket;
+		if (p.fd < 0 || (!session_tells(s) && s->hop.from == s->hop.to))
+			return;
+		poll(&p, 1, left);
+		left = until - calls_now();
+	} while (left > 0);
 }
 
 /* ---- the clock ---- */
 
-bool session_spare(struct session *s, int64_t now)
+bool session_spare(struct session *s)
 {
-	if (now < s->spare_at)
+	if (s->now < s->spare_at)
 		return false;
 	s->spare_at = SESSION_NEVER;
 	spare_link(&s->end.link);

@@ -29,6 +29,7 @@ struct session_ops {
 };
 
 struct session {
+	int64_t now; /**< milliseconds, at the begin of this round of the loop; the clock stands still in suspend */
 	struct hop hop;
 	struct job_end end;
 	struct attached attached; /**< as the agent said last */
@@ -60,10 +61,14 @@ void session_write(struct session *s);
 bool session_again(struct session *s);
 /** Tells the agent. Of a stop and of going on it hears the last one. */
 void session_note(struct session *s, enum note_what what);
-/** Whether something is to be told to the agent itself, or written. */
-bool session_owes(const struct session *s);
+/** Says something to the other end. False: again later. What may not be said any more is of no use any more. */
+bool session_say(struct session *s, const struct job_message *m);
+/** Whether all that one step says has room now. If not: again after an acknowledgement. */
+bool session_can_say(const struct session *s);
+/** Waits `ms` at most until all that is due is written. */
+void session_flush(struct session *s, int ms);
 /** Gives back memory that holds nothing, if it is time. Returns whether it was. */
-bool session_spare(struct session *s, int64_t now);
+bool session_spare(struct session *s);
 /** When one of these has something to do by the clock. */
 int64_t session_deadline(const struct session *s);
 

@@ -108,6 +108,11 @@ static void end_enter(struct job_end *e, const struct job_message *m)
 
 /* ---- out ---- */
 
+bool job_end_writes(const struct job_end *e)
+{
+	return IN(e->state) & WRITES;
+}
+
 static bool end_put(struct job_end *e, const struct job_message *m)
 {
 	uint8_t body[1 + 8 + JOB_TEXT_MAX + FRAME_EXIT_SIZE];
@@ -225,7 +230,7 @@ size_t job_end_room(const struct job_end *e, uint32_t channel)
 	size_t room = job_link_room(&e->link);
 	uint64_t credit = c->may - c->sent;
 
-	if (!(IN(e->state) & WRITES) || c->ended || c->closed || room <= END_RESERVE)
+	if (!job_end_writes(e) || c->ended || c->closed || room <= END_RESERVE)
 		return 0;
 	room -= END_RESERVE;
 	if (room > credit)
@@ -298,7 +303,7 @@ size_t job_end_next(struct job_end *e, uint8_t *out, size_t room)
 	if (e->role == JOB_EXECUTOR && e->state == JOB_PREPARING && e->link.first &&
 	    job_link_settled(&e->link))
 		return 0;
-	if (IN(e->state) & WRITES) {
+	if (job_end_writes(e)) {
 		end_tell_emptied(e);
 		end_tell_credit(e);
 	}

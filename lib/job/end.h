@@ -119,6 +119,8 @@ int64_t job_end_deadline(const struct job_end *e);
 void job_end_tick(struct job_end *e, int64_t now);
 /** Changes the limit without a connection; it begins again. */
 void job_end_set_limit(struct job_end *e, int64_t now, int64_t limit_ms);
+/** The task runs, or children of it do: data can be said. */
+bool job_end_writes(const struct job_end *e);
 /** Whether nothing is left to be sent or waited for. At home: after the final acknowledgement was
  *  given to job_end_next(). */
 bool job_end_done(const struct job_end *e);

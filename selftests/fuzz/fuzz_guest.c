@@ -87,6 +87,11 @@ struct input_wish input_wanted(const struct input_source *source)
 	return play.wish;
 }
 
+int64_t input_look_after(int64_t now, int64_t ms)
+{
+	return now + ms;
+}
+
 /* The session, and its foreground group, are not ours to change. */
 int ioctl(int fd, unsigned long request, ...)
 {
@@ -215,7 +220,7 @@ static void begin(struct guest *g)
 	const uint8_t kinds = input_byte(&world.in), files = input_byte(&world.in);
 
 	memset(g, 0, offsetof(struct guest, memory));
-	g->now = world.now;
+	g->session.now = world.now;
 	g->signals = -1;
 	connection_init(g);
 	session_name(&g->session, "true");
