@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What home's end and the agent say. */
+#include "connection.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,69 +11,69 @@
 
 static int connection_data(struct guest *g, const struct job_message *m)
 {
-	struct intake *in = intake_of(g, m->channel);
+	struct intake *in = flow_intake(&g->flow, m->channel);
 
-	if (tokens_has(g, m->channel)) {
-		tokens_data(g, m->data.bytes, m->data.length);
+	if (tokens_has(&g->flow.tokens, m->channel)) {
+		tokens_data(&g->flow.tokens, m->data.bytes, m->data.length);
 		return 0;
 	}
 	if (in)
-		return intake_data(g, in, m->data.bytes, m->data.length);
+		return intake_data(in, m->data.bytes, m->data.length);
 	if (m->channel != JOB_CHANNEL_TERMINAL || m->data.copy)
 		return -EPROTO;
-	typed_take(g, m->data.bytes, m->data.length);
+	pty_type(&g->flow.pty, m->data.bytes, m->data.length);
 	return 0;
 }
 
 static void connection_closed(struct guest *g, uint32_t channel)
 {
-	struct outlet *o = outlet_of(g, channel);
+	struct outlet *o = flow_outlet(&g->flow, channel);
 
 	/* The program's next write raises SIGPIPE, as at home; or the terminal was hung up. */
 	if (channel == JOB_CHANNEL_TERMINAL)
-		pty_close(g);
+		pty_close(&g->flow.pty);
 	else if (o)
 		outlet_close(o);
-	else if (tokens_has(g, channel))
-		tokens_over(g, channel);
+	else if (tokens_has(&g->flow.tokens, channel))
+		tokens_over(&g->flow.tokens, channel);
 }
 
 static int connection_message(void *ctx, const struct job_message *m)
 {
 	struct guest *g = ctx;
-	struct intake *in = intake_of(g, m->channel);
+	struct intake *in = flow_intake(&g->flow, m->channel);
 
 	switch (m->what) {
 	case JOB_GO:
-		program_go(g);
+		program_go(&g->program);
 		break;
 	case JOB_SIGNAL:
-		program_signal(g, m);
+		program_signal(&g->program, m);
 		break;
 	case JOB_FOREGROUND:
-		pty_foreground(g, m->foreground);
+		pty_foreground(&g->flow.pty, m->foreground, g->program.pid);
 		break;
 	case JOB_TERMINAL:
-		pty_modes(g, &m->terminal.modes, m->terminal.flush);
+		pty_modes(&g->flow.pty, &m->terminal.modes, m->terminal.flush);
 		break;
 	case JOB_DATA:
 		return connection_data(g, m);
 	case JOB_END:
 		if (in)
-			intake_end(g, in);
-		else if (tokens_has(g, m->channel))
-			tokens_over(g, m->channel);
+			intake_end(in);
+		else if (tokens_has(&g->flow.tokens, m->channel))
+			tokens_over(&g->flow.tokens, m->channel);
 		break;
 	case JOB_CLOSED:
 		connection_closed(g, m->channel);
 		break;
 	case JOB_OFFER:
 		if (in)
-			intake_offer(g, in, m->ahead);
-		else if (tokens_has(g, m->channel))
-			tokens_offer(g);
+			intake_offer(in, m->ahead);
+		else if (tokens_has(&g->flow.tokens, m->channel))
+			tokens_offer(&g->flow.tokens);
 		else if (m->channel == JOB_CHANNEL_TERMINAL)
-			typed_offer(g);
+			pty_offer(&g->flow.pty);
 		break;
 	default:
 		break; /* credit is job_end's; after JOB_NONE there is another offer some time */
@@ -110,13 +111,13 @@ static int connection_frame(void *ctx, enum frame_type type, const uint8_t *payl
 	case FRAME_PAUSED:
 		if (length != 4)
 			return -EPROTO;
-		program_pause(g, frame_get_u32(payload));
+		program_pause(&g->program, frame_get_u32(payload));
 		return 0;
 	case FRAME_GONE:
 		job_end_gone(&g->session.end);
 		return 0;
 	case FRAME_NOTED:
-		g->noted |= g->ended;
+		g->ending.noted |= g->ending.ended;
 		return 0;
 	default:
 		return -EPROTO;
@@ -136,14 +137,32 @@ void connection_init(struct guest *g)
 	g->session.end.deadline = SESSION_NEVER;
 }
 
+/*
+ * A stopped task has a stopped stub, which can connect to a new agent only when it goes on. Once
+ * all is said, that stub may have gone on and ended, and its acknowledgement may be lost.
+ */
+static bool connection_stands(const struct guest *g)
+{
+	return g->session.end.state != JOB_FINISHED && (g->program.stopped || g->program.pause);
+}
+
+void connection_set_limit(struct guest *g)
+{
+	const int64_t limit =
+		connection_stands(g) ? ATTACH_STOPPED_MS : g->session.attached.limit_ms;
+
+	if (g->session.known && g->session.end.limit_ms != limit)
+		job_end_set_limit(&g->session.end, g->session.now, limit);
+}
+
 void connection_again(struct guest *g)
 {
-	g->session.who.stopped = guest_stands(g);
+	g->session.who.stopped = connection_stands(g);
 	if (!session_again(&g->session))
 		return;
-	if (g->program.stopped && !g->ended)
+	if (g->program.stopped && !g->ending.ended)
 		session_note(&g->session, NOTE_STOPPED);
 	/* Also if an earlier agent has taken note: this one would list it as about to start. */
-	if (g->ended)
+	if (g->ending.ended)
 		session_note(&g->session, NOTE_ENDED);
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The pipes of the program, and what comes out of them; and its other open files. */
-
-#include "guest.h"
+#include "flow.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,7 +50,7 @@ static int flow_take(struct intake *in, int ours, int its)
 	return 0;
 }
 
-static int flow_pipe(struct guest *g, int fd, struct handed *its)
+static int flow_pipe(struct flow *f, int fd, struct handed *its)
 {
 	int pair[2], err;
 
@@ -64,32 +60,43 @@ static int flow_pipe(struct guest *g, int fd, struct handed *its)
 	fcntl(pair[fd == 0], F_SETFL, O_NONBLOCK);
 	err = flow_hand(its, pair[fd != 0], fd);
 	if (fd)
-		g->out[fd - 1].fd = pair[0];
+		f->out[fd - 1].fd = pair[0];
 	else
-		err = flow_take(&g->in[0], pair[1], pair[0]);
+		err = flow_take(&f->in[0], pair[1], pair[0]);
 	return err;
 }
 
-static void flow_add_intake(struct guest *g, uint32_t channel)
+static struct intake *flow_add_intake(struct flow *f, uint32_t channel)
 {
-	g->in[g->nins++] = (struct intake){
-		.channel = channel, .fd = -1, .probe = -1, .look_at = SESSION_NEVER
+	struct intake *in = &f->in[f->nins++];
+
+	*in = (struct intake){ .session = f->session,
+			       .channel = channel,
+			       .fd = -1,
+			       .probe = -1,
+			       .look_at = SESSION_NEVER };
+	return in;
+}
+
+static struct outlet *flow_add_outlet(struct flow *f, uint32_t channel)
+{
+	struct outlet *o = &f->out[f->nouts++];
+
+	*o = (struct outlet){
+		.session = f->session, .fd = -1, .channel = channel, .end_at = SESSION_NEVER
 	};
+	return o;
 }
 
-static void flow_add_outlet(struct guest *g, uint32_t channel)
+void flow_init(struct flow *f, struct session *session)
 {
-	g->out[g->nouts++] =
-		(struct outlet){ .fd = -1, .channel = channel, .end_at = SESSION_NEVER };
-}
-
-void flow_init(struct guest *g)
-{
-	flow_add_intake(g, 0);
-	flow_add_outlet(g, 1);
-	flow_add_outlet(g, 2);
-	tokens_init(g);
-	g->channels = JOB_CHANNELS_USUAL;
+	f->session = f->reals.session = session;
+	flow_add_intake(f, 0);
+	flow_add_outlet(f, 1);
+	flow_add_outlet(f, 2);
+	tokens_init(&f->tokens, session);
+	pty_init(&f->pty, session);
+	f->channels = JOB_CHANNELS_USUAL;
 }
 
 void flow_close(struct handed *its)
@@ -99,15 +106,31 @@ void flow_close(struct handed *its)
 	its->n = 0;
 }
 
+struct intake *flow_intake(struct flow *f, uint32_t channel)
+{
+	for (unsigned int i = 0; i < f->nins; i++)
+		if (f->in[i].channel == channel)
+			return &f->in[i];
+	return NULL;
+}
+
+struct outlet *flow_outlet(struct flow *f, uint32_t channel)
+{
+	for (unsigned int i = 0; i < f->nouts; i++)
+		if (f->out[i].channel == channel)
+			return &f->out[i];
+	return NULL;
+}
+
 /* ---- other open files ---- */
 
 /* Both ends of a pair, or of a pipe in one direction: ours is the first. 0 or -errno. */
-static int flow_pair(const struct job_file *f, int pair[2])
+static int flow_pair(const struct job_file *file, int pair[2])
 {
-	const uint32_t ways = f->flags & (JOB_OPEN_READ | JOB_OPEN_WRITE);
+	const uint32_t ways = file->flags & (JOB_OPEN_READ | JOB_OPEN_WRITE);
 	int swap;
 
-	if (f->kind == JOB_SOCKET || ways == (JOB_OPEN_READ | JOB_OPEN_WRITE))
+	if (file->kind == JOB_SOCKET || ways == (JOB_OPEN_READ | JOB_OPEN_WRITE))
 		return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
 	if (pipe2(pair, O_CLOEXEC))
 		return -errno;
@@ -119,31 +142,34 @@ static int flow_pair(const struct job_file *f, int pair[2])
 	return 0;
 }
 
-int flow_stream(struct guest *g, const struct job_file *f, uint32_t channel)
+/* A pipe or a pair of sockets on this channel. Returns the program's end or -errno. */
+static int flow_stream(struct flow *f, const struct job_file *file, uint32_t channel)
 {
-	const bool reads = f->flags & JOB_OPEN_READ, writes = f->flags & JOB_OPEN_WRITE;
+	const bool reads = file->flags & JOB_OPEN_READ, writes = file->flags & JOB_OPEN_WRITE;
+	struct outlet *o;
+	struct intake *in;
 	struct stat st;
 	int pair[2], err;
 
-	err = flow_pair(f, pair);
+	err = flow_pair(file, pair);
 	if (err)
 		return err;
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
-	if (f->flags & JOB_OPEN_NONBLOCK)
+	if (file->flags & JOB_OPEN_NONBLOCK)
 		fcntl(pair[1], F_SETFL, O_NONBLOCK);
 	if (writes) {
-		flow_add_outlet(g, channel);
-		g->out[g->nouts - 1].fd = pair[0];
-		g->out[g->nouts - 1].socket = reads;
+		o = flow_add_outlet(f, channel);
+		o->fd = pair[0];
+		o->socket = reads;
 		if (!fstat(pair[1], &st))
-			g->out[g->nouts - 1].inode = st.st_ino;
+			o->inode = st.st_ino;
 	}
 	if (reads) {
 		int ours = writes ? fcntl(pair[0], F_DUPFD_CLOEXEC, 3) : pair[0];
 
-		flow_add_intake(g, channel);
-		g->in[g->nins - 1].socket = writes;
-		err = ours < 0 ? -errno : flow_take(&g->in[g->nins - 1], ours, pair[1]);
+		in = flow_add_intake(f, channel);
+		in->socket = writes;
+		err = ours < 0 ? -errno : flow_take(in, ours, pair[1]);
 	}
 	if (!err)
 		return pair[1];
@@ -152,40 +178,40 @@ int flow_stream(struct guest *g, const struct job_file *f, uint32_t channel)
 }
 
 /* The program's descriptor of an open file, or -errno. */
-static int flow_file(struct guest *g, const struct job_file *f, uint32_t channel)
+static int flow_file(struct flow *f, const struct job_file *file, uint32_t channel,
+		     struct trouble *why)
 {
 	int fd = -EXDEV;
 
-	if (tokens_has(g, channel))
-		return tokens_end(g, channel);
-	if (f->kind == JOB_DEVICE)
-		return real_device(f);
-	if (f->kind == JOB_REAL)
-		fd = real_open(g, f, channel);
-	if (f->kind != JOB_REAL || (fd < 0 && f->flags & JOB_OPEN_OR_STREAM))
-		fd = flow_stream(g, f, channel);
-	if (fd >= 0 || f->kind != JOB_REAL)
+	if (tokens_has(&f->tokens, channel))
+		return tokens_end(&f->tokens, channel);
+	if (file->kind == JOB_DEVICE)
+		return real_device(file);
+	if (file->kind == JOB_REAL)
+		fd = real_open(&f->reals, file, channel);
+	if (file->kind != JOB_REAL || (fd < 0 && file->flags & JOB_OPEN_OR_STREAM))
+		fd = flow_stream(f, file, channel);
+	if (fd >= 0 || file->kind != JOB_REAL)
 		return fd;
-	g->program.trouble = fd == -EXDEV ? "a file that it has open is not the same there"
-					  : "cannot open a file that it has open";
-	g->program.error = fd == -EXDEV ? 0 : -fd;
-	g->program.reason = EHS_REASON_FILES_DIFFER;
+	why->text = fd == -EXDEV ? "a file that it has open is not the same there"
+				 : "cannot open a file that it has open";
+	why->error = fd == -EXDEV ? 0 : -fd;
+	why->reason = EHS_REASON_FILES_DIFFER;
 	return fd;
 }
 
-static int flow_open_files(struct guest *g, const struct job_spec *spec, struct handed *its)
+static int flow_open_files(struct flow *f, const struct job_spec *spec, struct handed *its,
+			   struct trouble *why)
 {
-	int of[JOB_CHANNELS], err = tokens_open(g, spec);
+	int of[JOB_CHANNELS], err = tokens_open(&f->tokens, spec);
 
 	for (uint32_t i = 0; i < JOB_CHANNELS; i++)
-		of[i] = -1;
-	for (uint32_t i = 0; i < 3; i++)
-		of[i] = flow_handed(its, i);
-	of[JOB_CHANNEL_TERMINAL] = g->pty.slave;
+		of[i] = i < 3 ? flow_handed(its, i) : -1;
+	of[JOB_CHANNEL_TERMINAL] = f->pty.slave;
 	for (uint32_t i = 0; i < spec->nfiles && !err; i++) {
 		const uint32_t channel = JOB_CHANNEL_FILES + i;
 
-		of[channel] = flow_file(g, &spec->files[i], channel);
+		of[channel] = flow_file(f, &spec->files[i], channel, why);
 		err = of[channel] < 0 ? of[channel] : 0;
 	}
 	for (uint32_t i = 0; i < spec->ndescriptors && !err; i++)
@@ -197,135 +223,133 @@ static int flow_open_files(struct guest *g, const struct job_spec *spec, struct 
 	return err;
 }
 
-int flow_open(struct guest *g, const struct job_spec *spec, struct handed *its)
+int flow_open(struct flow *f, const struct job_spec *spec, struct handed *its, struct trouble *why)
 {
 	const uint32_t flags = spec->flags;
+	int err = pty_open(&f->pty, spec);
 
-	for (int fd = 0; fd < 3; fd++) {
-		int err;
-
+	for (int fd = 0; fd < 3 && !err; fd++) {
 		if (!(flags & JOB_FD(fd)))
 			continue;
 		if (flags & JOB_NULL(fd))
 			err = flow_hand(its, flow_null(fd == 0), fd);
 		else if (flags & JOB_TTY(fd))
-			err = flow_hand(its, fcntl(g->pty.slave, F_DUPFD_CLOEXEC, 3), fd);
+			err = flow_hand(its, fcntl(f->pty.slave, F_DUPFD_CLOEXEC, 3), fd);
 		else if (fd == 2 && flags & JOB_MERGED && flow_handed(its, 1) >= 0)
 			err = flow_hand(its, fcntl(flow_handed(its, 1), F_DUPFD_CLOEXEC, 3), fd);
 		else
-			err = flow_pipe(g, fd, its);
-		if (err)
-			return err;
+			err = flow_pipe(f, fd, its);
 	}
-	g->channels = JOB_CHANNEL_FILES + spec->nfiles;
-	return spec->ndescriptors ? flow_open_files(g, spec, its) : 0;
+	if (err)
+		return err;
+	f->channels = JOB_CHANNEL_FILES + spec->nfiles;
+	return spec->ndescriptors ? flow_open_files(f, spec, its, why) : 0;
 }
 
-/* ---- outlets ---- */
+/* ---- while it runs ---- */
 
-/* Most ends of output are that of the program, of which the kernel tells a moment later: one message for all. */
-#define OUTLET_END_MS 2
-
-struct pollfd outlet_poll(const struct guest *g, const struct outlet *o)
+void flow_tell(struct flow *f)
 {
-	bool wants = session_can_say(&g->session) && job_end_room(&g->session.end, o->channel) &&
-		     o->end_at == SESSION_NEVER;
-
-	return (struct pollfd){ .fd = wants ? o->fd : -1, .events = POLLIN };
+	for (unsigned int i = 0; i < f->nins; i++)
+		intake_tell(&f->in[i]);
+	real_tell(&f->reals);
+	pty_tell_read(&f->pty);
 }
 
-struct outlet *outlet_of(struct guest *g, uint32_t channel)
+void flow_drain(struct flow *f)
 {
-	for (unsigned int i = 0; i < g->nouts; i++)
-		if (g->out[i].channel == channel)
-			return &g->out[i];
-	return NULL;
-}
-
-void outlet_close(struct outlet *o)
-{
-	/* Its other direction has a duplicate. */
-	if (o->fd >= 0 && o->socket)
-		shutdown(o->fd, SHUT_RD);
-	if (o->fd >= 0)
-		close(o->fd);
-	o->fd = -1;
-}
-
-void outlet_exited(struct outlet *o)
-{
-	int waiting = 0;
-
-	if (o->fd < 0)
-		return;
-	ioctl(o->fd, FIONREAD, &waiting);
-	o->owed = o->sent + waiting;
-	o->ready = true; /* it may have an end, of which poll() has not told yet */
-}
-
-bool pair_is_shut(ino_t inode)
-{
-	/* The other end of a pair tells both alike, if it is shut down itself. */
-	FILE *f = fopen("/proc/net/unix", "re");
-	unsigned long number;
-	char line[256];
-	bool found = false;
-
-	if (!f)
-		return false;
-	/* "NUM: REFS PROTOCOL FLAGS TYPE STATE INODE"; it goes from there before the other end is told. */
-	while (!found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "%*s %*s %*s %*s %*s %*s %lu", &number) == 1 &&
-			number == inode;
-	fclose(f);
-	return found;
-}
-
-/* Whether only the time is waited for. */
-static bool outlet_ends(const struct guest *g, const struct outlet *o)
-{
-	return o->fd >= 0 && o->end_at != SESSION_NEVER && job_end_writes(&g->session.end) &&
-	       session_can_say(&g->session);
-}
-
-int64_t outlet_end_at(const struct guest *g, const struct outlet *o)
-{
-	return outlet_ends(g, o) ? o->end_at : SESSION_NEVER;
-}
-
-static void outlet_end(struct guest *g, struct outlet *o)
-{
-	const struct job_message end = { .what = JOB_END,
-					 .channel = o->channel,
-					 .shut = o->socket && pair_is_shut(o->inode) };
-
-	outlet_close(o);
-	job_end_say(&g->session.end, &end);
-}
-
-void outlet_step(struct guest *g, struct outlet *o)
-{
-	uint8_t bytes[JOB_DATA_MAX];
-	size_t room;
-	ssize_t n;
-
-	while (o->fd >= 0 && o->ready && job_end_writes(&g->session.end) &&
-	       session_can_say(&g->session)) {
-		room = job_end_room(&g->session.end, o->channel);
-		if (!room)
-			return;
-		n = read(o->fd, bytes, room);
-		if (n > 0) {
-			job_end_send(&g->session.end, o->channel, bytes, n, false);
-			o->sent += n;
-			continue;
-		}
-		o->ready = false;
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		if (o->end_at == SESSION_NEVER)
-			o->end_at = g->session.now + OUTLET_END_MS;
+	for (unsigned int i = 0; i < f->nouts; i++) {
+		f->out[i].ready = true;
+		outlet_step(&f->out[i]);
 	}
-	if (outlet_ends(g, o) && (g->ended || g->session.now >= o->end_at))
-		outlet_end(g, o);
+	f->pty.ready = true;
+	f->pty.entered = false;
+	f->pty.held_until = 0;
+	pty_step(&f->pty);
+}
+
+void flow_step(struct flow *f)
+{
+	for (unsigned int i = 0; i < f->nins; i++)
+		intake_step(&f->in[i]);
+	for (unsigned int i = 0; i < f->nouts; i++)
+		outlet_step(&f->out[i]);
+	tokens_step(&f->tokens);
+	pty_step(&f->pty);
+}
+
+int64_t flow_look_at(const struct flow *f)
+{
+	int64_t at = f->pty.look_at, other;
+
+	for (unsigned int i = 0; i < f->nins; i++)
+		if (f->in[i].look_at < at)
+			at = f->in[i].look_at;
+	for (unsigned int i = 0; i < f->nouts; i++) {
+		other = outlet_end_at(&f->out[i]);
+		if (other < at)
+			at = other;
+	}
+	other = tokens_look_at(&f->tokens);
+	if (other < at)
+		at = other;
+	return f->pty.held_until && f->pty.held_until < at ? f->pty.held_until : at;
+}
+
+unsigned int flow_watch(const struct flow *f, struct pollfd fds[FLOW_FDS])
+{
+	unsigned int n = 0;
+
+	fds[n++] = pty_poll(&f->pty);
+	fds[n++] = tokens_poll(&f->tokens);
+	for (unsigned int i = 0; i < f->nins; i++)
+		fds[n++] = intake_poll(&f->in[i]);
+	for (unsigned int i = 0; i < f->nouts; i++)
+		fds[n++] = outlet_poll(&f->out[i]);
+	return n;
+}
+
+void flow_on_poll(struct flow *f, const struct pollfd *fds)
+{
+	f->pty.ready |= fds++->revents;
+	f->tokens.ready |= fds++->revents;
+	for (unsigned int i = 0; i < f->nins; i++)
+		f->in[i].ready |= fds++->revents;
+	for (unsigned int i = 0; i < f->nouts; i++)
+		f->out[i].ready |= fds++->revents;
+}
+
+void flow_spare(struct flow *f)
+{
+	for (unsigned int i = 0; i < f->nins; i++)
+		intake_spare(&f->in[i]);
+}
+
+/* ---- the end ---- */
+
+void flow_exited(struct flow *f)
+{
+	for (unsigned int i = 0; i < f->nouts; i++)
+		outlet_exited(&f->out[i]);
+	for (unsigned int i = 0; i < f->nins; i++)
+		intake_exited(&f->in[i]);
+	tokens_exited(&f->tokens);
+	real_exited(&f->reals);
+	pty_exited(&f->pty);
+}
+
+bool flow_owes(const struct flow *f, bool childless)
+{
+	for (unsigned int i = 0; i < f->nouts; i++)
+		if (f->out[i].fd >= 0 && f->out[i].sent < f->out[i].owed)
+			return true;
+	return tokens_owes(&f->tokens, childless) || (f->pty.master >= 0 && !f->pty.dry);
+}
+
+bool flow_is_open(const struct flow *f)
+{
+	for (unsigned int i = 0; i < f->nouts; i++)
+		if (f->out[i].fd >= 0)
+			return true;
+	return f->pty.master >= 0;
 }

@@ -4,7 +4,7 @@
  * program waits to read it; or home sends copies, and is told what the program has really read.
  */
 
-#include "guest.h"
+#include "intake.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "outlet.h"
 
 #ifndef SIOCOUTQ
 #define SIOCOUTQ TIOCOUTQ /* of linux/sockios.h, which musl has not */
@@ -24,14 +25,6 @@
 #define INTAKE_AHEAD 65536 /* bytes of the pipe that copies are written to */
 /* A window, and an answer that was in the pipe when the copies began. */
 #define INTAKE_HELD (JOB_WINDOW + JOB_DATA_MAX)
-
-struct intake *intake_of(struct guest *g, uint32_t channel)
-{
-	for (unsigned int i = 0; i < g->nins; i++)
-		if (g->in[i].channel == channel)
-			return &g->in[i];
-	return NULL;
-}
 
 /* Bytes that are not read. Of a socket it is known only when there are none. */
 static uint32_t intake_content(const struct intake *in)
@@ -65,16 +58,16 @@ void intake_spare(struct intake *in)
 		intake_drop(in);
 }
 
-void intake_tell(struct guest *g, struct intake *in)
+void intake_tell(struct intake *in)
 {
 	uint32_t unread = intake_content(in);
 
 	/* The program may have written into it, too. What it has read stays read. */
 	if (in->written - in->read > unread)
 		in->read = in->written - unread;
-	job_end_read(&g->session.end, in->channel, in->read);
+	job_end_read(&in->session->end, in->channel, in->read);
 	if (in->ahead && !in->end && in->fd >= 0 && in->read > in->granted) {
-		job_end_grant(&g->session.end, in->channel, in->read - in->granted);
+		job_end_grant(&in->session->end, in->channel, in->read - in->granted);
 		in->granted = in->read;
 	}
 }
@@ -96,11 +89,11 @@ static void intake_close(struct intake *in)
  * When we have closed our end, what is unread can be asked only at a reading end. One that was
  * opened earlier would hide from us that the program has closed its own.
  */
-static void intake_finish(struct guest *g, struct intake *in)
+static void intake_finish(struct intake *in)
 {
 	char name[40];
 
-	intake_tell(g, in);
+	intake_tell(in);
 	if (in->socket) {
 		shutdown(in->fd, SHUT_WR);
 		in->probe = in->fd;
@@ -112,23 +105,23 @@ static void intake_finish(struct guest *g, struct intake *in)
 	intake_close(in);
 }
 
-static void intake_look_in(struct guest *g, struct intake *in, int64_t ms)
+static void intake_look_in(struct intake *in, int64_t ms)
 {
 	in->wait_ms = ms;
 	/* To look for a reader takes long, and all that we do meanwhile counts. Progress is one call. */
-	in->look_at = in->offered ? input_look_after(g->session.now, ms) : g->session.now + ms;
+	in->look_at = in->offered ? input_look_after(in->session->now, ms) : in->session->now + ms;
 }
 
 /* Nobody has it open for reading. */
-static void intake_broken(struct guest *g, struct intake *in)
+static void intake_broken(struct intake *in)
 {
-	intake_tell(g, in);
+	intake_tell(in);
 	in->shut = in->socket && pair_is_shut(in->inode);
 	intake_close(in);
 	in->broken = true;
 }
 
-static void intake_write(struct guest *g, struct intake *in)
+static void intake_write(struct intake *in)
 {
 	ssize_t n;
 
@@ -139,7 +132,7 @@ static void intake_write(struct guest *g, struct intake *in)
 		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n < 0) {
-			intake_broken(g, in);
+			intake_broken(in);
 			return;
 		}
 		in->from += n;
@@ -151,7 +144,7 @@ static void intake_write(struct guest *g, struct intake *in)
 		return;
 	in->from = in->to = 0;
 	if (in->end)
-		intake_finish(g, in);
+		intake_finish(in);
 }
 
 static int intake_hold(struct intake *in, const uint8_t *bytes, size_t n)
@@ -176,7 +169,7 @@ static int intake_hold(struct intake *in, const uint8_t *bytes, size_t n)
 	return 0;
 }
 
-int intake_data(struct guest *g, struct intake *in, const uint8_t *bytes, size_t n)
+int intake_data(struct intake *in, const uint8_t *bytes, size_t n)
 {
 	ssize_t wrote = 0;
 	int err = 0;
@@ -185,11 +178,11 @@ int intake_data(struct guest *g, struct intake *in, const uint8_t *bytes, size_t
 		return 0; /* it was closed while this was on its way */
 	/* What comes is also a sign that it is read. */
 	if (in->ahead)
-		intake_tell(g, in);
+		intake_tell(in);
 	if (!intake_held(in)) {
 		wrote = write(in->fd, bytes, n);
 		if (wrote < 0 && errno != EAGAIN && errno != EINTR) {
-			intake_broken(g, in);
+			intake_broken(in);
 			return 0;
 		}
 		if (wrote < 0)
@@ -198,11 +191,11 @@ int intake_data(struct guest *g, struct intake *in, const uint8_t *bytes, size_t
 	}
 	if ((size_t)wrote < n)
 		err = intake_hold(in, bytes + wrote, n - wrote);
-	intake_look_in(g, in, 1);
+	intake_look_in(in, 1);
 	return err;
 }
 
-void intake_offer(struct guest *g, struct intake *in, bool ahead)
+void intake_offer(struct intake *in, bool ahead)
 {
 	if (in->fd < 0)
 		return;
@@ -215,21 +208,21 @@ void intake_offer(struct guest *g, struct intake *in, bool ahead)
 			fcntl(in->fd, F_SETPIPE_SZ, INTAKE_AHEAD);
 	}
 	in->offered = !ahead;
-	intake_look_in(g, in, 1);
-	in->look_at = g->session.now;
+	intake_look_in(in, 1);
+	in->look_at = in->session->now;
 }
 
-void intake_end(struct guest *g, struct intake *in)
+void intake_end(struct intake *in)
 {
 	in->end = true;
 	in->offered = false;
 	if (in->fd >= 0 && !intake_held(in))
-		intake_finish(g, in);
+		intake_finish(in);
 }
 
-void intake_exited(struct guest *g, struct intake *in)
+void intake_exited(struct intake *in)
 {
-	intake_tell(g, in);
+	intake_tell(in);
 	/* What is left in it belongs to nobody, and remaining readers see its end. */
 	if (in->socket && in->fd >= 0)
 		shutdown(in->fd, SHUT_WR);
@@ -241,13 +234,13 @@ void intake_exited(struct guest *g, struct intake *in)
 }
 
 /* Asks for as much as a process waits for. What was given before is gone from the pipe then. */
-static bool intake_ask(struct guest *g, struct intake *in)
+static bool intake_ask(struct intake *in)
 {
 	const struct input_source source = { .inode = in->inode, .socket = in->socket };
 	struct input_wish wish;
 
 	/* Asked for already: the answer is on its way. */
-	if (job_end_granted(&g->session.end, in->channel)) {
+	if (job_end_granted(&in->session->end, in->channel)) {
 		in->offered = false;
 		return true;
 	}
@@ -255,60 +248,60 @@ static bool intake_ask(struct guest *g, struct intake *in)
 		return false;
 	wish = input_wanted(&source);
 	if (wish.unsure)
-		job_end_unsure(&g->session.end, in->channel);
+		job_end_unsure(&in->session->end, in->channel);
 	if (!wish.bytes)
 		return false;
-	job_end_grant(&g->session.end, in->channel,
+	job_end_grant(&in->session->end, in->channel,
 		      wish.bytes < JOB_WINDOW ? wish.bytes : JOB_WINDOW);
 	in->offered = false;
 	return true;
 }
 
-static void intake_look(struct guest *g, struct intake *in)
+static void intake_look(struct intake *in)
 {
 	int64_t next = in->wait_ms * 2;
 	uint64_t before = in->read;
 
-	intake_tell(g, in);
+	intake_tell(in);
 	if (in->read != before)
 		next = 1;
 	in->look_at = SESSION_NEVER;
-	if (in->offered && intake_ask(g, in))
+	if (in->offered && intake_ask(in))
 		return;
 	/* There is no event when a pipe is read that was not full. */
 	if (in->offered || (in->ahead && in->read < in->written))
-		intake_look_in(g, in, next < INTAKE_AGAIN_MS ? next : INTAKE_AGAIN_MS);
+		intake_look_in(in, next < INTAKE_AGAIN_MS ? next : INTAKE_AGAIN_MS);
 }
 
-struct pollfd intake_poll(const struct guest *g, const struct intake *in)
+struct pollfd intake_poll(const struct intake *in)
 {
 	/* POLLERR comes in any case: the program has closed it. */
-	return (struct pollfd){ .fd = job_end_writes(&g->session.end) ? in->fd : -1,
+	return (struct pollfd){ .fd = job_end_writes(&in->session->end) ? in->fd : -1,
 				.events = intake_held(in) ? POLLOUT : 0 };
 }
 
-void intake_step(struct guest *g, struct intake *in)
+void intake_step(struct intake *in)
 {
 	struct job_message closed = { .what = JOB_CLOSED, .channel = in->channel };
 	const short gone = in->socket ? POLLERR | POLLHUP : POLLERR;
 
-	if (!job_end_writes(&g->session.end))
+	if (!job_end_writes(&in->session->end))
 		return;
 	if (in->ready && in->fd >= 0) {
 		struct pollfd p = { .fd = in->fd, .events = POLLOUT };
 
 		in->ready = false;
 		if (poll(&p, 1, 0) > 0 && p.revents & gone)
-			intake_broken(g, in);
-		intake_write(g, in);
+			intake_broken(in);
+		intake_write(in);
 		if (in->fd >= 0)
-			intake_tell(g, in);
+			intake_tell(in);
 	}
-	if (in->fd >= 0 && g->session.now >= in->look_at)
-		intake_look(g, in);
-	if (in->broken && session_can_say(&g->session)) {
+	if (in->fd >= 0 && in->session->now >= in->look_at)
+		intake_look(in);
+	if (in->broken && session_can_say(in->session)) {
 		in->broken = false;
 		closed.shut = in->shut;
-		job_end_say(&g->session.end, &closed);
+		job_end_say(&in->session->end, &closed);
 	}
 }

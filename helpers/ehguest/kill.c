@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The end of a job that is lost: nothing of it may run on. */
+#include "kill.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -66,7 +67,7 @@ static void kill_groups(struct guest *g)
 {
 	pid_t group;
 
-	if (g->pty.master >= 0 && !ioctl(g->pty.master, TIOCGPGRP, &group) && group > 1 &&
+	if (g->flow.pty.master >= 0 && !ioctl(g->flow.pty.master, TIOCGPGRP, &group) && group > 1 &&
 	    group != getpid())
 		kill(-group, SIGKILL);
 	if (g->program.pid <= 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "guest.h"
+#include "program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <linux/ehsched.h>
 
+#include "ending.h"
+#include "helpers/end/calls.h"
 #include "walk.h"
 
 #define PROGRAM_STOPPED 0x7f /* low byte; musl's WIFSTOPPED() overflows an int */
@@ -37,7 +40,7 @@ static const char *const child_stages[CHILD_STAGES] = {
 
 /* In our memory, as the child is until its exec; we stand still meanwhile. */
 struct child {
-	struct guest *g;
+	struct program *p;
 	struct handed its;
 	pid_t parent;
 	enum child_stage stage;
@@ -127,12 +130,11 @@ static void child_reset_on_fork(void)
 static int child_run(void *arg)
 {
 	struct child *c = arg;
-	const struct job_spec *spec = &c->g->start.spec;
+	const struct job_spec *spec = &c->p->start->spec;
 
 	setpgid(0, 0);
-	c->g->program.pid = getpid();
 	if (spec->flags & JOB_CTTY && !(spec->flags & JOB_BACKGROUND))
-		pty_foreground(c->g, true);
+		pty_foreground(&c->p->flow->pty, true, getpid());
 	if (child_descriptors(&c->its))
 		goto failed;
 	child_signals(spec->sigignore);
@@ -159,26 +161,26 @@ failed:
 
 /* ---- the start ---- */
 
-static void program_give_up(struct program *p, int error, const char *what)
+void program_give_up(struct program *p, int error, const char *what)
 {
-	p->trouble = what;
-	p->error = error;
+	p->trouble.text = what;
+	p->trouble.error = error;
 }
 
 /*
  * The child has our directory. A file system that does not answer for it holds up what comes before GO: home runs the
  * program then.
  */
-int program_prepare(struct guest *g)
+int program_prepare(struct program *p)
 {
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return -errno;
-	if (chdir(g->start.spec.cwd)) {
-		program_give_up(&g->program, errno, "cannot enter its working directory");
-		return -g->program.error;
+	if (chdir(p->start->spec.cwd)) {
+		program_give_up(p, errno, "cannot enter its working directory");
+		return -p->trouble.error;
 	}
-	tokens_name(&g->tokens, getpid(), &g->start.spec);
-	g->program.prepared = true;
+	tokens_name(&p->flow->tokens, getpid(), &p->start->spec);
+	p->prepared = true;
 	return 0;
 }
 
@@ -193,66 +195,88 @@ static int __attribute__((noinline)) program_clone(struct child *c)
 	return clone(child_run, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, c);
 }
 
-void program_go(struct guest *g)
+void program_go(struct program *p)
 {
-	struct child c = { .g = g, .its = g->start.its, .parent = getpid() };
-	struct program *p = &g->program;
+	struct child c = { .p = p, .its = p->start->its, .parent = getpid() };
 	pid_t pid;
 
 	/* It is refused. */
-	if (p->trouble)
+	if (p->trouble.text)
 		return;
-	g->session.note.go_us = calls_us();
+	p->session->note.go_us = calls_us();
 	pid = program_clone(&c);
 	if (pid < 0) {
 		program_give_up(p, errno, "cannot start a process for it");
 	} else if (c.error || c.stage != CHILD_EXEC) {
 		waitpid(pid, NULL, 0);
-		p->not_executed = c.stage == CHILD_EXEC;
+		p->trouble.exec = c.stage == CHILD_EXEC;
 		program_give_up(p, c.error,
 				c.error ? child_stages[c.stage]
 					: "its process died before the start");
 	} else {
 		p->group = pid;
 		p->executed = true;
-		g->session.note.started_us = calls_us();
+		p->session->note.started_us = calls_us();
 	}
 	p->pid = p->group;
 	/* Nobody is kept from unmounting it. */
 	if (chdir("/"))
 		errno = 0;
-	start_over(&g->start);
-	program_step(g);
+	start_over(p->start);
+	program_step(p);
 }
 
-static void program_started(struct guest *g)
+pid_t program_outside;
+
+/* The number by which others know the program: outside of our pid namespace, that of this process. */
+static pid_t program_shown(const struct program *p)
 {
-	const struct job_message m = { .what = JOB_STARTED, .pid = guest_shown(g) };
-
-	g->session.note.pid = g->session.who.pid = m.pid;
-	job_end_say(&g->session.end, &m);
-	session_note(&g->session, NOTE_STARTED);
-	if (g->program.pause)
-		program_pause(g, true);
+	return p->pid > 0 && program_outside ? program_outside : p->pid;
 }
 
-void program_step(struct guest *g)
+/* Nothing has started, and nothing will. */
+static void program_refuse(struct program *p, const struct trouble *why)
+{
+	struct job_message m = { .what = JOB_REFUSED };
+	char text[JOB_TEXT_MAX];
+	int n;
+
+	n = snprintf(text, sizeof(text), why->error ? "%s: %s" : "%s", why->text,
+		     strerror(why->error));
+	m.refused.reason = why->reason ? why->reason : EHS_REASON_START_FAILED;
+	m.refused.error = why->exec ? why->error : 0;
+	m.refused.text = text;
+	m.refused.length = n < JOB_TEXT_MAX ? n : JOB_TEXT_MAX - 1;
+	job_end_say(&p->session->end, &m);
+}
+
+static void program_started(struct program *p)
+{
+	const struct job_message m = { .what = JOB_STARTED, .pid = program_shown(p) };
+
+	p->session->note.pid = p->session->who.pid = m.pid;
+	job_end_say(&p->session->end, &m);
+	session_note(p->session, NOTE_STARTED);
+	if (p->pause)
+		program_pause(p, true);
+}
+
+void program_step(struct program *p)
 {
 	const struct job_message ready = { .what = JOB_READY };
-	const enum job_state state = g->session.end.state;
-	struct program *p = &g->program;
+	const enum job_state state = p->session->end.state;
 
-	if (!session_can_say(&g->session))
+	if (!session_can_say(p->session))
 		return;
-	if (p->trouble && state <= JOB_COMMITTED) {
-		guest_refuse(g, p->error, p->trouble, p->not_executed);
-		p->trouble = NULL;
+	if (p->trouble.text && state <= JOB_COMMITTED) {
+		program_refuse(p, &p->trouble);
+		p->trouble.text = NULL;
 	} else if (p->prepared && state == JOB_PREPARING) {
-		real_say(g);
-		job_end_say(&g->session.end, &ready);
-		g->session.note.ready_us = calls_us();
+		real_say(&p->flow->reals);
+		job_end_say(&p->session->end, &ready);
+		p->session->note.ready_us = calls_us();
 	} else if (p->executed && state == JOB_COMMITTED) {
-		program_started(g);
+		program_started(p);
 	}
 }
 
@@ -263,17 +287,17 @@ static uint64_t program_us(const struct timeval *t)
 	return t->tv_sec * 1000000ull + t->tv_usec;
 }
 
-static void program_ended(struct guest *g, int status, const struct rusage *u)
+static void program_ended(struct program *p, int status, const struct rusage *u)
 {
 	/* It may have executed and ended already, or failed to execute. */
-	program_step(g);
-	g->program.pid = g->session.who.pid = g->session.note.pid = 0;
+	program_step(p);
+	p->pid = p->session->who.pid = p->session->note.pid = 0;
 	/* Killed while it was stopped, or continued a moment ago: nothing else tells of that. */
-	g->program.stopped = false;
-	if (g->session.end.state != JOB_RUNNING)
+	p->stopped = false;
+	if (p->session->end.state != JOB_RUNNING)
 		return;
-	g->session.note.ended_us = calls_us();
-	g->session.note.use = (struct frame_exit){
+	p->session->note.ended_us = calls_us();
+	p->session->note.use = (struct frame_exit){
 		.status = (unsigned int)status,
 		.user_us = program_us(&u->ru_utime),
 		.system_us = program_us(&u->ru_stime),
@@ -283,13 +307,12 @@ static void program_ended(struct guest *g, int status, const struct rusage *u)
 		.nvcsw = u->ru_nvcsw,
 		.nivcsw = u->ru_nivcsw,
 	};
-	ending_begin(g);
+	ending_begin(p->ending);
 }
 
-static void program_on_stop(struct guest *g, int sig)
+static void program_on_stop(struct program *p, int sig)
 {
 	const struct job_message m = { .what = JOB_STOPPED, .signal = sig };
-	struct program *p = &g->program;
 
 	if (p->hide_stop && sig == SIGSTOP) {
 		p->hide_stop = false;
@@ -298,18 +321,14 @@ static void program_on_stop(struct guest *g, int sig)
 	/* It had stopped by itself before our signal came, and stays so. */
 	p->paused = p->hide_stop = false;
 	p->stopped = true;
-	for (unsigned int i = 0; i < g->nins; i++)
-		intake_tell(g, &g->in[i]);
-	real_tell(g);
-	typed_tell(g);
-	job_end_say(&g->session.end, &m);
-	session_note(&g->session, NOTE_STOPPED);
+	flow_tell(p->flow);
+	job_end_say(&p->session->end, &m);
+	session_note(p->session, NOTE_STOPPED);
 }
 
-static void program_on_continue(struct guest *g)
+static void program_on_continue(struct program *p)
 {
 	const struct job_message m = { .what = JOB_CONTINUED };
-	struct program *p = &g->program;
 
 	if (p->hide_continue) {
 		p->hide_continue = false;
@@ -319,8 +338,8 @@ static void program_on_continue(struct guest *g)
 		return;
 	}
 	p->stopped = false;
-	job_end_say(&g->session.end, &m);
-	session_note(&g->session, NOTE_CONTINUED);
+	job_end_say(&p->session->end, &m);
+	session_note(p->session, NOTE_CONTINUED);
 }
 
 /* Whether there is news that it has stopped. It does not write any more then. */
@@ -332,34 +351,21 @@ static bool program_has_stopped(const struct program *p)
 	       news.si_pid;
 }
 
-/* What it has written comes before that. More than home takes now follows when it goes on. */
-static void program_drain(struct guest *g)
+void program_reap(struct program *p)
 {
-	for (unsigned int i = 0; i < g->nouts; i++) {
-		g->out[i].ready = true;
-		outlet_step(g, &g->out[i]);
-	}
-	g->pty.ready = true;
-	g->pty.entered = false;
-	g->pty.held_until = 0;
-	pty_step(g);
-}
-
-void program_reap(struct guest *g)
-{
-	struct program *p = &g->program;
 	struct rusage usage;
 	int status, stop;
 	pid_t pid;
 
 	while (p->reap) {
 		/* The kernel keeps what cannot be told now. */
-		if (!session_can_say(&g->session))
+		if (!session_can_say(p->session))
 			return;
 		stop = program_has_stopped(p) ? WUNTRACED : 0;
 		if (stop) {
-			program_drain(g);
-			if (!session_can_say(&g->session))
+			/* What it has written comes before that. */
+			flow_drain(p->flow);
+			if (!session_can_say(p->session))
 				return;
 		}
 		pid = wait4(-1, &status, WNOHANG | WCONTINUED | stop, &usage);
@@ -369,11 +375,11 @@ void program_reap(struct guest *g)
 		else if (pid != p->pid)
 			continue; /* a child of it that outlived its parent */
 		else if ((status & 0xff) == PROGRAM_STOPPED)
-			program_on_stop(g, WSTOPSIG(status));
+			program_on_stop(p, WSTOPSIG(status));
 		else if (WIFCONTINUED(status))
-			program_on_continue(g);
+			program_on_continue(p);
 		else
-			program_ended(g, status, &usage);
+			program_ended(p, status, &usage);
 	}
 }
 
@@ -423,10 +429,8 @@ static bool program_moves(void *ctx, long pid, long tid)
 	return strtol(at, NULL, 10) == p->group && !strchr("TtZX", state);
 }
 
-static void program_go_on(struct guest *g)
+static void program_go_on(struct program *p)
 {
-	struct program *p = &g->program;
-
 	p->resume_at = SESSION_NEVER;
 	if (!p->paused)
 		return;
@@ -444,20 +448,18 @@ static void program_go_on(struct guest *g)
  * Of a process that is stopped and continued in the middle of a fork, the kernel stops the child, too, but it does not
  * continue it if SIGCONT has its default action. So all of the group stops first.
  */
-static void program_resume(struct guest *g)
+static void program_resume(struct program *p)
 {
-	struct program *p = &g->program;
-
-	if (g->session.now < p->paused_at + PROGRAM_STOP_MS && walk_descendants(program_moves, p))
-		p->resume_at = g->session.now + PROGRAM_LOOK_MS;
+	if (p->session->now < p->paused_at + PROGRAM_STOP_MS && walk_descendants(program_moves, p))
+		p->resume_at = p->session->now + PROGRAM_LOOK_MS;
 	else
-		program_go_on(g);
+		program_go_on(p);
 }
 
-void program_tick(struct guest *g)
+void program_tick(struct program *p)
 {
-	if (g->session.now >= g->program.resume_at)
-		program_resume(g);
+	if (p->session->now >= p->resume_at)
+		program_resume(p);
 }
 
 /* The value is for the program. So is the number of the sender: whoever it is, he is not here. */
@@ -472,25 +474,24 @@ static bool program_queue(const struct program *p, const struct job_message *m)
 	return !syscall(SYS_rt_sigqueueinfo, p->pid, info.si_signo, &info);
 }
 
-void program_signal(struct guest *g, const struct job_message *m)
+void program_signal(struct program *p, const struct job_message *m)
 {
 	const bool foreground = m->sent.reach == JOB_TO_FOREGROUND;
 	const bool group = m->sent.reach != JOB_TO_TASK;
-	struct program *p = &g->program;
 	const int sig = m->sent.signal;
 
-	if (!job_end_writes(&g->session.end))
+	if (!job_end_writes(&p->session->end))
 		return;
 	/* It goes on although its stub was stopped: nothing is left to be undone. */
 	if (sig == SIGCONT)
 		p->pause = false;
 	if (sig == SIGCONT && group && p->paused) {
-		program_resume(g);
+		program_resume(p);
 		return;
 	}
 	/* What came before has its effect before. */
 	if (p->resume_at != SESSION_NEVER)
-		program_go_on(g);
+		program_go_on(p);
 	if (!p->pid) {
 		if (group)
 			program_kill_rest(p, sig);
@@ -503,26 +504,24 @@ void program_signal(struct guest *g, const struct job_message *m)
 	if (m->sent.queued && !group && program_queue(p, m))
 		return;
 	/* After what was said about the foreground, or it would be stopped again. */
-	if (sig == SIGCONT || !foreground || !pty_signal(g, sig))
+	if (sig == SIGCONT || !foreground || !pty_signal(&p->flow->pty, sig))
 		program_kill(p, sig, group);
 }
 
-void program_pause(struct guest *g, bool on)
+void program_pause(struct program *p, bool on)
 {
-	struct program *p = &g->program;
-
 	p->pause = on;
 	p->resume_at = SESSION_NEVER;
-	if (on == p->paused || (p->pid && g->session.end.state != JOB_RUNNING))
+	if (on == p->paused || (p->pid && p->session->end.state != JOB_RUNNING))
 		return;
 	if (!on) {
-		program_resume(g);
+		program_resume(p);
 		return;
 	}
 	/* Its stub has stopped because it has: that is known. */
 	if (!p->pid || p->stopped)
 		return;
 	p->paused = p->hide_stop = true;
-	p->paused_at = g->session.now;
+	p->paused_at = p->session->now;
 	program_kill(p, SIGSTOP, true);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "guest.h"
+#include "pty.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,20 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "input.h"
+
 /* More than a pseudo-terminal holds: after that many bytes, output from before a change is out. */
 #define PTY_CONTENT 32768
 #define PTY_ENTERED_MS 3
+#define PTY_LINE 4096 /* bytes of the longest line of a terminal */
+
+/*
+ * When home offers input but no process is seen to wait for it, look again after 1, 2, 4 … 50 ms.
+ * After two seconds take it anyway, for programs that only check whether there is input. What they
+ * do not read goes back.
+ */
+#define PTY_AGAIN_MS 50
+#define PTY_UNSEEN_MS 2000
 
 /* ---- modes ---- */
 
@@ -49,18 +61,16 @@ static bool pty_adds_cr(const struct terminal *t)
 	return t->oflag & OPOST && t->oflag & ONLCR;
 }
 
-static void pty_say_modes(struct guest *g, const struct terminal *now)
+static void pty_say_modes(struct pty *p, const struct terminal *now)
 {
 	struct job_message m = { .what = JOB_TERMINAL };
-	struct pty *p = &g->pty;
-
 	m.terminal.modes = p->known = *now;
 	m.terminal.flush = p->flush;
 	p->late = 0;
 	if (p->flush)
 		p->last = 0;
 	p->flush = false;
-	job_end_say(&g->session.end, &m);
+	job_end_say(&p->session->end, &m);
 }
 
 /*
@@ -69,9 +79,8 @@ static void pty_say_modes(struct guest *g, const struct terminal *now)
  * where home does not turn it into CR LF. So a change to modes that do this is said after the
  * queued output, any other change at once. Returns whether it was.
  */
-static bool pty_changed(struct guest *g, uint8_t status)
+static bool pty_changed(struct pty *p, uint8_t status)
 {
-	struct pty *p = &g->pty;
 	struct terminal now = p->known;
 
 	if (status & TIOCPKT_FLUSHREAD) {
@@ -90,18 +99,18 @@ static bool pty_changed(struct guest *g, uint8_t status)
 			p->late = PTY_CONTENT;
 		return false;
 	}
-	pty_say_modes(g, &now);
+	pty_say_modes(p, &now);
 	return true;
 }
 
 /* The modes that the program has now. False: it cannot be asked for them. */
-static bool pty_say_now(struct guest *g)
+static bool pty_say_now(struct pty *p)
 {
-	struct terminal now = g->pty.known;
+	struct terminal now = p->known;
 
-	if (pty_get(g->pty.master, &now))
+	if (pty_get(p->master, &now))
 		return false;
-	pty_say_modes(g, &now);
+	pty_say_modes(p, &now);
 	return true;
 }
 
@@ -135,16 +144,15 @@ static ssize_t pty_read_lf(struct pty *p, uint8_t *packet, ssize_t n)
 }
 
 /* Says output of the program, or its new modes. 1: it did; 0: there is nothing now; -1: it is over. */
-static int pty_out(struct guest *g, size_t most)
+static int pty_out(struct pty *p, size_t most)
 {
 	uint8_t packet[1 + JOB_DATA_MAX], status;
-	struct pty *p = &g->pty;
 	size_t room;
 	ssize_t n;
 
 	/* Behind a status that is not told now there may be output. */
 	for (;;) {
-		if (p->late == 1 && pty_say_now(g))
+		if (p->late == 1 && pty_say_now(p))
 			return 1;
 		room = p->late && p->late < most ? p->late : most;
 		status = p->status;
@@ -155,24 +163,24 @@ static int pty_out(struct guest *g, size_t most)
 				break;
 			status = packet[0];
 		}
-		if (pty_changed(g, status))
+		if (pty_changed(p, status))
 			return 1;
 	}
 
 	if (n > 1 && room > 1)
 		n = pty_read_lf(p, packet, n);
 	if (n <= 1) {
-		if (p->late && pty_say_now(g))
+		if (p->late && pty_say_now(p))
 			return 1;
 		return n == -EAGAIN || n == 1 ? 0 : -1;
 	}
 	n--;
 	/* The kernel looks for a change first, then for output: the program may have done both meanwhile. */
 	if (!p->late)
-		pty_changed(g, TIOCPKT_IOCTL);
+		pty_changed(p, TIOCPKT_IOCTL);
 	if (p->late)
 		p->late = p->late > n ? p->late - n : 1;
-	job_end_send(&g->session.end, JOB_CHANNEL_TERMINAL, packet + 1, n, false);
+	job_end_send(&p->session->end, JOB_CHANNEL_TERMINAL, packet + 1, n, false);
 	return 1;
 }
 
@@ -180,47 +188,43 @@ static int pty_out(struct guest *g, size_t most)
  * A line editor (readline) shows that a line has ended, and then sets modes. Whoever sees the one may
  * type at once, and home must echo that. A moment later the modes are set, and said first.
  */
-static bool pty_holds(struct guest *g)
+static bool pty_holds(struct pty *p)
 {
-	struct pty *p = &g->pty;
-
 	if (!p->entered)
 		return false;
 	if (!p->held_until)
-		p->held_until = g->session.now + PTY_ENTERED_MS;
-	if (g->session.now < p->held_until)
+		p->held_until = p->session->now + PTY_ENTERED_MS;
+	if (p->session->now < p->held_until)
 		return true;
 	p->entered = false;
 	p->held_until = 0;
 	return false;
 }
 
-static void pty_drain(struct guest *g)
+static void pty_drain(struct pty *p)
 {
 	const struct job_message end = { .what = JOB_END, .channel = JOB_CHANNEL_TERMINAL };
-	struct pty *p = &g->pty;
 	size_t room;
 	int ret;
 
-	while (p->master >= 0 && p->ready && session_can_say(&g->session)) {
-		room = job_end_room(&g->session.end, JOB_CHANNEL_TERMINAL);
+	while (p->master >= 0 && p->ready && session_can_say(p->session)) {
+		room = job_end_room(&p->session->end, JOB_CHANNEL_TERMINAL);
 		if (!room)
 			return;
-		ret = pty_out(g, room);
+		ret = pty_out(p, room);
 		if (ret > 0)
 			continue;
 		p->ready = false;
 		p->dry = true;
 		if (!ret)
 			return;
-		pty_close(g);
-		job_end_say(&g->session.end, &end);
+		pty_close(p);
+		job_end_say(&p->session->end, &end);
 	}
 }
 
-void pty_modes(struct guest *g, const struct terminal *t, bool flush)
+void pty_modes(struct pty *p, const struct terminal *t, bool flush)
 {
-	struct pty *p = &g->pty;
 	struct terminal now = *t;
 
 	if (p->slave < 0)
@@ -241,12 +245,103 @@ void pty_modes(struct guest *g, const struct terminal *t, bool flush)
 	pty_set(p->slave, &now);
 }
 
+/* ---- what is typed at home's terminal ---- */
+
+/* Input that the program has not read. poll() makes the kernel pass on what was just written. */
+static uint32_t pty_unread(const struct pty *p)
+{
+	struct pollfd poll_it = { .fd = p->slave, .events = POLLIN };
+	int n = 0;
+
+	poll(&poll_it, 1, 0);
+	return ioctl(p->slave, FIONREAD, &n) ? 0 : n;
+}
+
+static bool pty_is_read(const struct pty *p)
+{
+	struct input_source source = { .terminal = true };
+	struct stat st;
+
+	if (fstat(p->slave, &st))
+		return true;
+	source.device = st.st_rdev;
+	return input_wanted(&source).bytes;
+}
+
+/* Asks for one line when a process waits for it, so that a read() gets one line, as at home. */
+static void pty_look(struct pty *p)
+{
+	p->look_at = SESSION_NEVER;
+	if (!p->offered || p->slave < 0)
+		return;
+	/* Asked for already: the answer is on its way. */
+	if (job_end_granted(&p->session->end, JOB_CHANNEL_TERMINAL)) {
+		p->offered = false;
+		return;
+	}
+	if (pty_unread(p) || (!p->raw && p->waited_ms < PTY_UNSEEN_MS && !pty_is_read(p))) {
+		p->look_at = input_look_after(p->session->now, p->wait_ms);
+		p->waited_ms += p->look_at - p->session->now;
+		p->wait_ms *= 2;
+		if (p->wait_ms > PTY_AGAIN_MS)
+			p->wait_ms = PTY_AGAIN_MS;
+		return;
+	}
+	p->offered = false;
+	job_end_grant(&p->session->end, JOB_CHANNEL_TERMINAL, PTY_LINE);
+}
+
+void pty_offer(struct pty *p)
+{
+	if (p->slave < 0)
+		return;
+	p->offered = true;
+	p->wait_ms = 1;
+	p->waited_ms = 0;
+	p->look_at = p->session->now;
+}
+
+void pty_type(struct pty *p, const uint8_t *bytes, size_t n)
+{
+	struct termios modes;
+
+	if (p->slave < 0)
+		return;
+	p->last = n ? n : 1;
+	p->typed += p->last;
+	p->entered |= p->raw && (memchr(bytes, '\r', n) || memchr(bytes, '\n', n));
+	if (!n) {
+		/* An empty one is an end of file, which only canonical mode knows. */
+		if (tcgetattr(p->slave, &modes) || !(modes.c_lflag & ICANON))
+			return;
+		bytes = &modes.c_cc[VEOF];
+		n = 1;
+	}
+	/* The input queue is empty and has room for the longest line. */
+	if (write(p->master, bytes, n) != (ssize_t)n)
+		return; /* nobody can be told */
+}
+
+void pty_tell_read(struct pty *p)
+{
+	uint32_t unread;
+	uint64_t total;
+
+	if (p->slave < 0)
+		return;
+	unread = pty_unread(p);
+	total = p->typed - (unread < p->last ? unread : p->last);
+	/* TIOCSTI adds what was not typed at home. What was read stays read. */
+	if (p->read < total)
+		p->read = total;
+	job_end_read(&p->session->end, JOB_CHANNEL_TERMINAL, p->read);
+}
+
 /* ---- the rest ---- */
 
-void pty_foreground(struct guest *g, bool on)
+void pty_foreground(struct pty *p, bool on, pid_t program)
 {
-	struct pty *p = &g->pty;
-	pid_t group = on ? (p->before ? p->before : g->program.pid) : getpid(), now;
+	pid_t group = on ? (p->before ? p->before : program) : getpid(), now;
 	int fd = p->slave;
 
 	if (!p->given || !group)
@@ -263,9 +358,8 @@ void pty_foreground(struct guest *g, bool on)
 		close(fd);
 }
 
-bool pty_signal(struct guest *g, int sig)
+bool pty_signal(struct pty *p, int sig)
 {
-	struct pty *p = &g->pty;
 	pid_t group = 0;
 
 	if (p->master < 0 || ioctl(p->master, TIOCGPGRP, &group) || group <= 0 || group == getpid())
@@ -273,15 +367,15 @@ bool pty_signal(struct guest *g, int sig)
 	return !ioctl(p->master, TIOCSIG, sig) || !kill(-group, sig);
 }
 
-void pty_init(struct guest *g)
+void pty_init(struct pty *p, struct session *session)
 {
-	g->pty.master = g->pty.slave = -1;
-	g->pty.look_at = SESSION_NEVER;
+	p->session = session;
+	p->master = p->slave = -1;
+	p->look_at = SESSION_NEVER;
 }
 
-int pty_open(struct guest *g, const struct job_spec *spec)
+int pty_open(struct pty *p, const struct job_spec *spec)
 {
-	struct pty *p = &g->pty;
 	int off = 0, on = 1, err;
 
 	if (!(spec->flags & JOB_CTTY))
@@ -300,28 +394,27 @@ int pty_open(struct guest *g, const struct job_spec *spec)
 	return ioctl(p->slave, TIOCSCTTY, 0) || ioctl(p->master, TIOCPKT, &on) ? -errno : 0;
 }
 
-struct pollfd pty_poll(const struct guest *g)
+struct pollfd pty_poll(const struct pty *p)
 {
-	bool wants = job_end_writes(&g->session.end) && session_can_say(&g->session) &&
-		     !g->pty.held_until && job_end_room(&g->session.end, JOB_CHANNEL_TERMINAL);
+	bool wants = job_end_writes(&p->session->end) && session_can_say(p->session) &&
+		     !p->held_until && job_end_room(&p->session->end, JOB_CHANNEL_TERMINAL);
 
-	return (struct pollfd){ .fd = wants ? g->pty.master : -1, .events = POLLIN };
+	return (struct pollfd){ .fd = wants ? p->master : -1, .events = POLLIN };
 }
 
-void pty_step(struct guest *g)
+void pty_step(struct pty *p)
 {
-	if (!job_end_writes(&g->session.end))
+	if (!job_end_writes(&p->session->end))
 		return;
-	if (!g->pty.ready || !pty_holds(g))
-		pty_drain(g);
-	typed_step(g);
+	if (!p->ready || !pty_holds(p))
+		pty_drain(p);
+	if (p->session->now >= p->look_at)
+		pty_look(p);
 }
 
-void pty_exited(struct guest *g)
+void pty_exited(struct pty *p)
 {
-	struct pty *p = &g->pty;
-
-	typed_tell(g);
+	pty_tell_read(p);
 	p->offered = false;
 	p->look_at = SESSION_NEVER;
 	if (p->slave >= 0)
@@ -333,10 +426,8 @@ void pty_exited(struct guest *g)
 	p->held_until = 0;
 }
 
-void pty_close(struct guest *g)
+void pty_close(struct pty *p)
 {
-	struct pty *p = &g->pty;
-
 	p->offered = false;
 	p->look_at = SESSION_NEVER;
 	p->entered = false;

@@ -3,7 +3,7 @@
  * Files that home has open, and that are the same here: the program has them itself. This process has the
  * same open files, and tells home of the offset and the lock that the program leaves.
  */
-#include "guest.h"
+#include "real.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,9 +75,9 @@ static int real_compare(int fd, const struct job_file *f)
 	return strcmp(place, f->place) ? -EXDEV : 0;
 }
 
-int real_open(struct guest *g, const struct job_file *f, uint32_t channel)
+int real_open(struct reals *all, const struct job_file *f, uint32_t channel)
 {
-	struct real *r = &g->reals[g->nreals];
+	struct real *r = &all->all[all->n];
 	char name[40];
 	int path, fd, ours, err;
 
@@ -102,35 +102,35 @@ int real_open(struct guest *g, const struct job_file *f, uint32_t channel)
 	}
 	lseek(fd, f->offset, SEEK_SET); /* a directory has none that home knows */
 	*r = (struct real){ .fd = ours, .channel = channel, .offset = f->offset };
-	g->nreals++;
+	all->n++;
 	return fd;
 close_path:
 	close(path);
 	return err;
 }
 
-void real_say(struct guest *g)
+void real_say(struct reals *all)
 {
-	for (unsigned int i = 0; i < g->nreals; i++) {
-		const struct job_message m = { .what = JOB_OPENED, .channel = g->reals[i].channel };
+	for (unsigned int i = 0; i < all->n; i++) {
+		const struct job_message m = { .what = JOB_OPENED, .channel = all->all[i].channel };
 
-		if (!g->reals[i].told)
-			job_end_say(&g->session.end, &m);
-		g->reals[i].told = true;
+		if (!all->all[i].told)
+			job_end_say(&all->session->end, &m);
+		all->all[i].told = true;
 	}
 }
 
-void real_tell(struct guest *g)
+void real_tell(struct reals *all)
 {
-	for (unsigned int i = 0; i < g->nreals; i++) {
-		struct real *r = &g->reals[i];
+	for (unsigned int i = 0; i < all->n; i++) {
+		struct real *r = &all->all[i];
 		struct job_message m = { .what = JOB_SEEK, .channel = r->channel };
 		off_t now = r->fd < 0 ? -1 : lseek(r->fd, 0, SEEK_CUR);
 
 		if (now < 0 || now == r->offset)
 			continue;
 		r->offset = m.offset = now;
-		job_end_say(&g->session.end, &m);
+		job_end_say(&all->session->end, &m);
 	}
 }
 
@@ -152,17 +152,17 @@ static int real_lock(const struct real *r)
 	return lock;
 }
 
-void real_exited(struct guest *g)
+void real_exited(struct reals *all)
 {
-	for (unsigned int i = 0; i < g->nreals; i++) {
-		struct job_message m = { .what = JOB_LOCK, .channel = g->reals[i].channel };
-		const int lock = real_lock(&g->reals[i]);
+	for (unsigned int i = 0; i < all->n; i++) {
+		struct job_message m = { .what = JOB_LOCK, .channel = all->all[i].channel };
+		const int lock = real_lock(&all->all[i]);
 
 		if (!lock)
 			continue;
 		/* Home's open file is another one. */
-		flock(g->reals[i].fd, LOCK_UN);
+		flock(all->all[i].fd, LOCK_UN);
 		m.exclusive = lock == LOCK_EX;
-		job_end_say(&g->session.end, &m);
+		job_end_say(&all->session->end, &m);
 	}
 }

@@ -5,7 +5,7 @@
  * gets back what lies in the pipe.
  */
 
-#include "guest.h"
+#include "tokens.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +27,11 @@
 #define TOKENS_BACK_MAX \
 	16000 /* until one that was not taken is had again for programs that only look */
 
-void tokens_init(struct guest *g)
+void tokens_init(struct tokens *t, struct session *session)
 {
-	g->tokens = (struct tokens){ .fd = -1, .lie_at = SESSION_NEVER, .back_ms = TOKENS_KEPT_MS };
+	*t = (struct tokens){
+		.session = session, .fd = -1, .lie_at = SESSION_NEVER, .back_ms = TOKENS_KEPT_MS
+	};
 }
 
 /* ---- the start ---- */
@@ -67,9 +69,8 @@ static const char *tokens_mark(const char *variable)
 	return strstr(variable, JOB_TOKENS_PATH);
 }
 
-int tokens_open(struct guest *g, const struct job_spec *spec)
+int tokens_open(struct tokens *t, const struct job_spec *spec)
 {
-	struct tokens *t = &g->tokens;
 	struct stat st;
 	char name[40];
 	int err;
@@ -101,14 +102,14 @@ close_pipe:
 	return err;
 }
 
-bool tokens_has(const struct guest *g, uint32_t channel)
+bool tokens_has(const struct tokens *t, uint32_t channel)
 {
-	return g->tokens.fd >= 0 && (channel == g->tokens.from || channel == g->tokens.to);
+	return t->fd >= 0 && (channel == t->from || channel == t->to);
 }
 
-int tokens_end(const struct guest *g, uint32_t channel)
+int tokens_end(const struct tokens *t, uint32_t channel)
 {
-	return g->tokens.its[channel == g->tokens.to];
+	return t->its[channel == t->to];
 }
 
 /* The path is that of our descriptor, which is there as long as any process of the task. */
@@ -146,22 +147,18 @@ static bool tokens_wanted(const struct tokens *t, bool looks)
 	return input_wanted(&source).bytes;
 }
 
-void tokens_offer(struct guest *g)
+void tokens_offer(struct tokens *t)
 {
-	struct tokens *t = &g->tokens;
-
-	if (g->ended)
+	if (t->exited)
 		return;
 	t->offered = true;
 	t->wait_ms = 1;
-	t->look_at = g->session.now;
+	t->look_at = t->session->now;
 }
 
 /* What was lying there has gone, to a process or home. */
-static void tokens_gone(struct guest *g, bool taken)
+static void tokens_gone(struct tokens *t, bool taken)
 {
-	struct tokens *t = &g->tokens;
-
 	t->lie_at = SESSION_NEVER;
 	if (!t->ahead)
 		return;
@@ -169,7 +166,7 @@ static void tokens_gone(struct guest *g, bool taken)
 	t->back_ms = taken ? TOKENS_KEPT_MS : 2 * t->back_ms;
 	if (t->back_ms > TOKENS_BACK_MAX)
 		t->back_ms = TOKENS_BACK_MAX;
-	t->ahead_at = taken ? g->session.now : g->session.now + t->back_ms;
+	t->ahead_at = taken ? t->session->now : t->session->now + t->back_ms;
 }
 
 /* Whether one was put there since the last look. */
@@ -183,165 +180,147 @@ static bool tokens_moved(struct tokens *t)
 	return t->put.tv_sec != before.tv_sec || t->put.tv_nsec != before.tv_nsec;
 }
 
-static void tokens_lie(struct guest *g)
+static void tokens_lie(struct tokens *t)
 {
-	struct tokens *t = &g->tokens;
-
-	t->since = g->session.now;
-	t->lie_at = g->session.now + TOKENS_LIE_MS;
+	t->since = t->session->now;
+	t->lie_at = t->session->now + TOKENS_LIE_MS;
 	tokens_moved(t);
 }
 
 /* Sends home what lies there. */
-static void tokens_return(struct guest *g)
+static void tokens_return(struct tokens *t)
 {
-	struct tokens *t = &g->tokens;
 	uint8_t bytes[256];
 	ssize_t n = 1;
 
 	/* A program that puts more and more there does not hold up the rest. */
 	for (int i = 0; i < TOKENS_PARTS && n > 0 && tokens_lying(t); i++) {
-		size_t room = t->closed ? sizeof(bytes) : job_end_room(&g->session.end, t->to);
+		size_t room = t->closed ? sizeof(bytes) : job_end_room(&t->session->end, t->to);
 
-		if (!room || !session_can_say(&g->session)) {
-			t->lie_at = g->session.now + TOKENS_AGAIN_MS;
+		if (!room || !session_can_say(t->session)) {
+			t->lie_at = t->session->now + TOKENS_AGAIN_MS;
 			return;
 		}
 		n = read(t->fd, bytes, room < sizeof(bytes) ? room : sizeof(bytes));
 		if (n > 0 && !t->closed)
-			job_end_send(&g->session.end, t->to, bytes, n, false);
+			job_end_send(&t->session->end, t->to, bytes, n, false);
 		if (n > 0)
 			t->owed -= n < t->owed ? n : t->owed;
 	}
 	/* If there is more, poll() tells. */
-	tokens_gone(g, n <= 0);
+	tokens_gone(t, n <= 0);
 }
 
-void tokens_data(struct guest *g, const uint8_t *bytes, size_t n)
+void tokens_data(struct tokens *t, const uint8_t *bytes, size_t n)
 {
-	struct tokens *t = &g->tokens;
 	ssize_t wrote;
 
 	/* What is not said to be read goes back at home. */
-	if (g->ended)
+	if (t->exited)
 		return;
 	wrote = write(t->fd, bytes, n);
 	if (wrote > 0)
 		t->got += wrote;
-	job_end_read(&g->session.end, t->from, t->got);
-	tokens_lie(g);
+	job_end_read(&t->session->end, t->from, t->got);
+	tokens_lie(t);
 }
 
-void tokens_over(struct guest *g, uint32_t channel)
+void tokens_over(struct tokens *t, uint32_t channel)
 {
-	struct tokens *t = &g->tokens;
-
 	if (channel == t->to)
 		t->closed = true;
 	else
 		t->offered = false;
 }
 
-static void tokens_ask(struct guest *g)
+static void tokens_ask(struct tokens *t)
 {
-	job_end_grant(&g->session.end, g->tokens.from, 1);
-	g->tokens.offered = false;
+	job_end_grant(&t->session->end, t->from, 1);
+	t->offered = false;
 }
 
 /* Home has some: asks for one if it is wanted. */
-static void tokens_look(struct guest *g)
+static void tokens_look(struct tokens *t)
 {
-	struct tokens *t = &g->tokens;
-
-	if (job_end_granted(&g->session.end, t->from)) {
+	if (job_end_granted(&t->session->end, t->from)) {
 		t->offered = false;
 		return;
 	}
 	if (!tokens_lying(t)) {
 		if (tokens_wanted(t, false)) {
-			t->waits_until = g->session.now + TOKENS_WAITS_MS;
+			t->waits_until = t->session->now + TOKENS_WAITS_MS;
 			t->ahead = false;
-			tokens_ask(g);
+			tokens_ask(t);
 			return;
 		}
 		/* Those that never wait, as ninja: they find one, or it goes back. */
-		if (t->path && g->session.now >= t->waits_until && g->session.now >= t->ahead_at &&
-		    tokens_wanted(t, true)) {
+		if (t->path && t->session->now >= t->waits_until &&
+		    t->session->now >= t->ahead_at && tokens_wanted(t, true)) {
 			t->ahead = true;
-			tokens_ask(g);
+			tokens_ask(t);
 			return;
 		}
 	}
 	t->wait_ms = 2 * t->wait_ms < TOKENS_AGAIN_MS ? 2 * t->wait_ms : TOKENS_AGAIN_MS;
-	t->look_at = input_look_after(g->session.now, t->wait_ms);
+	t->look_at = input_look_after(t->session->now, t->wait_ms);
 }
 
-static void tokens_look_lying(struct guest *g)
+static void tokens_look_lying(struct tokens *t)
 {
-	struct tokens *t = &g->tokens;
-	const bool may_stay = !g->ended && g->session.now < t->since + TOKENS_KEPT_MS;
+	const bool may_stay = !t->exited && t->session->now < t->since + TOKENS_KEPT_MS;
 
 	if (!tokens_lying(t))
-		tokens_gone(g, true);
+		tokens_gone(t, true);
 	else if (may_stay && (t->ahead || tokens_wanted(t, false)))
-		t->lie_at = input_look_after(g->session.now, TOKENS_AGAIN_MS);
+		t->lie_at = input_look_after(t->session->now, TOKENS_AGAIN_MS);
 	else if (may_stay && tokens_moved(t))
-		t->lie_at = g->session.now + TOKENS_LIE_MS;
+		t->lie_at = t->session->now + TOKENS_LIE_MS;
 	else
-		tokens_return(g);
+		tokens_return(t);
 }
 
-int64_t tokens_look_at(const struct guest *g)
+int64_t tokens_look_at(const struct tokens *t)
 {
-	const struct tokens *t = &g->tokens;
-
-	if (!job_end_writes(&g->session.end))
+	if (!job_end_writes(&t->session->end))
 		return SESSION_NEVER;
 	return t->offered && t->look_at < t->lie_at ? t->look_at : t->lie_at;
 }
 
-struct pollfd tokens_poll(const struct guest *g)
+struct pollfd tokens_poll(const struct tokens *t)
 {
-	const struct tokens *t = &g->tokens;
-
-	return (struct pollfd){ .fd = job_end_writes(&g->session.end) && t->lie_at == SESSION_NEVER
+	return (struct pollfd){ .fd = job_end_writes(&t->session->end) && t->lie_at == SESSION_NEVER
 					      ? t->fd
 					      : -1,
 				.events = POLLIN };
 }
 
-void tokens_step(struct guest *g)
+void tokens_step(struct tokens *t)
 {
-	struct tokens *t = &g->tokens;
-
-	if (t->fd < 0 || !job_end_writes(&g->session.end))
+	if (t->fd < 0 || !job_end_writes(&t->session->end))
 		return;
 	if (t->ready && t->lie_at == SESSION_NEVER)
-		tokens_lie(g);
+		tokens_lie(t);
 	t->ready = false;
-	if (g->session.now >= t->lie_at)
-		tokens_look_lying(g);
-	if (t->offered && g->session.now >= t->look_at)
-		tokens_look(g);
+	if (t->session->now >= t->lie_at)
+		tokens_look_lying(t);
+	if (t->offered && t->session->now >= t->look_at)
+		tokens_look(t);
 }
 
-void tokens_exited(struct guest *g)
+void tokens_exited(struct tokens *t)
 {
-	struct tokens *t = &g->tokens;
-
 	if (t->fd < 0)
 		return;
+	t->exited = true;
 	t->offered = false;
 	t->owed = tokens_lying(t);
-	t->lie_at = g->session.now;
+	t->lie_at = t->session->now;
 }
 
-bool tokens_owes(const struct guest *g)
+bool tokens_owes(const struct tokens *t, bool childless)
 {
-	const struct tokens *t = &g->tokens;
-
 	if (t->fd < 0 || t->closed)
 		return false;
 	/* What children put there later does not hold up the exit. */
-	return tokens_lying(t) && (t->owed || g->program.childless);
+	return tokens_lying(t) && (t->owed || childless);
 }

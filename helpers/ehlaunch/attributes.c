@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "helpers/ehguest/guest.h"
+#include "helpers/ehguest/program.h"
 #include "wire/sched.h"
 
 #define ATTRIBUTES_CAPS 64
@@ -57,7 +57,7 @@ static int attributes_take_cpus(unsigned int wanted)
 	n = CPU_COUNT_S(sizeof(all), from);
 	if (!wanted || wanted >= n)
 		return 0;
-	skip = (guest_outside ?: getpid()) % n;
+	skip = (program_outside ?: getpid()) % n;
 	for (unsigned int cpu = 0; wanted; cpu = (cpu + 1) % SCHED_CPUS) {
 		if (!CPU_ISSET_S(cpu, sizeof(all), from))
 			continue;

@@ -23,7 +23,8 @@
 #include "attributes.h"
 #include "cgroup.h"
 #include "helpers/common/names.h"
-#include "helpers/ehguest/guest.h"
+#include "helpers/ehguest/main.h"
+#include "helpers/ehguest/program.h"
 #include "known.h"
 #include "limits.h"
 #include "site.h"
@@ -139,7 +140,7 @@ static int end_outside(void)
 
 	if (readlink("/proc/self", text, sizeof(text) - 1) < 0)
 		return -1;
-	guest_outside = strtol(text, NULL, 10);
+	program_outside = strtol(text, NULL, 10);
 	return 0;
 }
 
@@ -194,7 +195,7 @@ static void __attribute__((noreturn)) end_run(const struct request *r, struct en
 	news.stage = LAUNCH_USER;
 	if (end_user(&q, &who))
 		goto tell;
-	news = (struct launch_news){ .stage = LAUNCH_READY, .pid = guest_outside ?: getpid() };
+	news = (struct launch_news){ .stage = LAUNCH_READY, .pid = program_outside ?: getpid() };
 	if (send(f.news, &news, sizeof(news), MSG_NOSIGNAL) != sizeof(news))
 		_exit(0); /* the agent has dropped it */
 	close(f.news);

@@ -8,6 +8,7 @@
  */
 #include <stdarg.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -45,7 +46,7 @@ int clone(int (*run)(void *arg), void *stack, int flags, void *arg, ...)
 	c->error = (int)play.error;
 	play.runs = !c->error && c->stage == CHILD_EXEC;
 	if (play.runs)
-		c->g->program.pid = PROGRAM;
+		c->p->pid = PROGRAM;
 	return PROGRAM;
 }
 
@@ -164,23 +165,23 @@ static bool step(uint8_t what)
 
 static void check(void)
 {
-	for (unsigned int i = 0; i < mine.nins; i++) {
-		const struct intake *in = &mine.in[i];
+	for (unsigned int i = 0; i < mine.flow.nins; i++) {
+		const struct intake *in = &mine.flow.in[i];
 
 		must(in->from <= in->to && in->to <= JOB_WINDOW + JOB_DATA_MAX);
 		must((in->held || !in->to) && in->read <= in->written);
 	}
-	for (unsigned int i = 0; i < mine.nouts; i++) {
-		const struct job_channel *c = &mine.session.end.channels[mine.out[i].channel];
+	for (unsigned int i = 0; i < mine.flow.nouts; i++) {
+		const struct job_channel *c = &mine.session.end.channels[mine.flow.out[i].channel];
 
-		must(mine.out[i].sent == c->sent && c->sent <= c->may);
+		must(mine.flow.out[i].sent == c->sent && c->sent <= c->may);
 	}
-	must(mine.pty.read <= mine.pty.typed && mine.tokens.owed >= 0);
+	must(mine.flow.pty.read <= mine.flow.pty.typed && mine.flow.tokens.owed >= 0);
 }
 
 /* ---- what the job has open ---- */
 
-static void open_job(struct guest *g, uint8_t kinds, uint8_t files)
+static void open_job(struct flow *f, uint8_t kinds, uint8_t files)
 {
 	static const uint32_t kind[] = { JOB_STREAM, JOB_SOCKET, JOB_STREAM, JOB_STREAM };
 	static const uint32_t flags[] = { JOB_OPEN_READ, JOB_OPEN_READ | JOB_OPEN_WRITE,
@@ -191,6 +192,7 @@ static void open_job(struct guest *g, uint8_t kinds, uint8_t files)
 	struct job_file file[3] = { 0 };
 	struct job_spec spec = { .path = "/bin/true", .argv = none, .envp = none };
 	struct handed its = { 0 };
+	struct trouble why = { 0 };
 
 	spec.flags = (kinds & 7) | (kinds & 8 ? JOB_CTTY : 0) | (kinds & 16 ? JOB_MERGED : 0);
 	if (kinds & 8)
@@ -204,14 +206,13 @@ static void open_job(struct guest *g, uint8_t kinds, uint8_t files)
 		descriptors[i] = (struct job_descriptor){ 10 + i, JOB_CHANNEL_FILES + i };
 		spec.ndescriptors = ++spec.nfiles;
 	}
-	g->flags = spec.flags;
-	must(!pty_open(g, &spec) && !flow_open(g, &spec, &its));
+	must(!flow_open(f, &spec, &its, &why));
 	for (unsigned int i = 0; i < its.n; i++)
 		one_end_far(its.all[i].fd);
 	/* Files that it has itself have the next channels. */
 	if (spec.nfiles < 3 && spec.ndescriptors) {
-		g->reals[0] = (struct real){ .fd = one_end_file(), .channel = g->channels++ };
-		g->nreals = 1;
+		f->reals.all[0] = (struct real){ .fd = one_end_file(), .channel = f->channels++ };
+		f->reals.n = 1;
 	}
 }
 
@@ -222,12 +223,10 @@ static void begin(struct guest *g)
 	memset(g, 0, offsetof(struct guest, memory));
 	g->session.now = world.now;
 	g->signals = -1;
-	connection_init(g);
+	main_init(g);
 	session_name(&g->session, "true");
-	flow_init(g);
-	pty_init(g);
-	open_job(g, kinds, files);
-	job_end_channels(&g->session.end, g->channels);
+	open_job(&g->flow, kinds, files);
+	job_end_channels(&g->session.end, g->flow.channels);
 	play = (struct play){ .stage = CHILD_EXEC };
 	g->program.prepared = true;
 	session_open(&g->session, one_end_connect());
@@ -243,9 +242,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		main_step(&mine);
 	}
 	world.on = false;
-	for (unsigned int i = 0; i < mine.nins; i++)
-		if (mine.in[i].held)
-			munmap(mine.in[i].held, JOB_WINDOW + JOB_DATA_MAX);
+	for (unsigned int i = 0; i < mine.flow.nins; i++)
+		if (mine.flow.in[i].held)
+			munmap(mine.flow.in[i].held, JOB_WINDOW + JOB_DATA_MAX);
 	one_end_done();
 	return 0;
 }
