@@ -4,12 +4,13 @@
  * share: pipes and terminals are opened again, sockets have MSG_DONTWAIT, files do not block for
  * long, everything else is asked with poll() first.
  */
-#include "stub.h"
+#include "descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "helpers/common/number.h"
+#include "helpers/end/calls.h"
 
 int descriptor_above_2(int fd)
 {
@@ -147,6 +149,6 @@ ssize_t descriptor_write(int fd, enum kind kind, const uint8_t *data, size_t n)
 	done = -errno;
 	/* Ours, and not one that the task is to get. */
 	if (done == -EPIPE)
-		signals_drop(SIGPIPE);
+		calls_take(SIGPIPE);
 	return done;
 }

@@ -3,14 +3,20 @@
  * What is said to the other end of the job, and heard of it. When the connection breaks after GO, the
  * task runs on, and the agent is looked for again until the time limit.
  */
-#include "stub.h"
+#include "end.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "exit.h"
+#include "fallback.h"
+#include "helpers/end/calls.h"
+#include "opened.h"
+#include "stub.h"
 #include "wire/clean.h"
 
+#define END_LATE_MS 250 /* a task that may be run again: from the end of its output to its own */
 #define END_LIMIT_MS 60000 /* until the agent says another one */
 /* With `ehctl exec` a user waits, and the executor first reads all of a large program. An agent that
  * is stopped or stuck must not hold an exec forever. */
@@ -24,22 +30,20 @@ static void end_on_started(struct stub *s, const struct job_message *m)
 	s->session.note.pid = s->session.who.pid = m->pid;
 	s->session.note.started_us = calls_us();
 	session_note(&s->session, NOTE_STARTED);
-	source_open(s);
-	sink_open(s);
-	opens_begin(s);
-	terminal_open(s);
+	opened_begin(s);
+	terminal_open(&s->tty);
 }
 
 static int end_on_data(struct stub *s, const struct job_message *m)
 {
-	struct sink *k = sink_of(s, m->channel);
+	struct sink *k = opened_sink(s, m->channel);
 
 	if (!k)
 		return -EPROTO;
 	if (m->channel == JOB_CHANNEL_TERMINAL)
-		terminal_show(s, m->data.bytes, m->data.length);
+		terminal_show(&s->tty, m->data.bytes, m->data.length);
 	else
-		sink_put(s, k, m->data.bytes, m->data.length);
+		sink_put(k, m->data.bytes, m->data.length);
 	return 0;
 }
 
@@ -55,13 +59,32 @@ static void end_on_refused(struct stub *s, const struct job_message *m)
 	clean_text(s->session.note.text, NOTE_TEXT, text);
 	session_note(&s->session, NOTE_STAYS);
 	session_flush(&s->session, 0);
-	refused(s, m->refused.reason, m->refused.error, text);
+	fallback_refused(s, m->refused.reason, m->refused.error, text);
+}
+
+static void end_on_end(struct stub *s, struct sink *k, bool shut)
+{
+	struct sink *errors = &s->sinks[1];
+	int64_t at = 0;
+
+	/* Unread input must go back to a terminal, after the task has closed it, too. */
+	if (k->channel == JOB_CHANNEL_TERMINAL)
+		return;
+	/* A task that is killed closes all just before its end is told. */
+	if (s->again)
+		at = SESSION_NEVER;
+	else if (s->retry && s->phase == PHASE_RUNS)
+		at = calls_now() + END_LATE_MS;
+	sink_end(k, shut, at);
+	/* One open file, and over there one pipe. */
+	if (k->channel == 1 && s->flags & JOB_MERGED && !errors->end)
+		sink_end(errors, shut, at);
 }
 
 static int end_on_channel(struct stub *s, const struct job_message *m)
 {
-	struct source *from = source_of(s, m->channel);
-	struct sink *k = sink_of(s, m->channel);
+	struct source *from = opened_source(s, m->channel);
+	struct sink *k = opened_sink(s, m->channel);
 
 	switch (m->what) {
 	case JOB_DATA:
@@ -69,28 +92,28 @@ static int end_on_channel(struct stub *s, const struct job_message *m)
 	case JOB_END:
 		if (!k)
 			return -EPROTO;
-		sink_end(s, k, m->shut);
+		end_on_end(s, k, m->shut);
 		return 0;
 	case JOB_CLOSED:
 		if (from && m->shut)
 			source_shut(from);
 		if (from)
-			source_close(s, from);
+			source_close(from);
 		return 0;
 	case JOB_READ:
 		if (from)
-			source_read(s, from, m->total);
+			source_read(from, m->total);
 		else if (m->channel == JOB_CHANNEL_TERMINAL)
 			s->tty.taken = m->total;
 		return 0;
 	case JOB_OPENED:
 	case JOB_SEEK:
 	case JOB_LOCK:
-		return opens_on_message(s, m);
+		return opened_on_message(s, m);
 	case JOB_TERMINAL:
 		if (s->tty.fd < 0)
 			return -EPROTO;
-		terminal_change(s, m);
+		terminal_change(&s->tty, m);
 		return 0;
 	default:
 		return 0; /* the machine has counted it */
@@ -180,8 +203,8 @@ static int end_on_frame(void *ctx, enum frame_type type, const uint8_t *payload,
 	case FRAME_REFUSED:
 		if (s->phase != PHASE_ASKS)
 			return -EPROTO;
-		refused(s, length < 8 ? 0 : frame_get_u32(payload), 0,
-			length < 8 ? "" : (const char *)payload + 8);
+		fallback_refused(s, length < 8 ? 0 : frame_get_u32(payload), 0,
+				 length < 8 ? "" : (const char *)payload + 8);
 	default:
 		return -EPROTO;
 	}

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The end of the task: its output is written, its use accounted for, and the stub ends as it did. */
-#include "stub.h"
+#include "exit.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
+
+#include "helpers/end/calls.h"
+#include "lost.h"
+#include "opened.h"
+#include "signals.h"
+#include "stub.h"
+#include "typed.h"
 
 #define EXIT_NOTED_MS 2000
 #define EXIT_KILLER_MS 6000 /* the agent asks the executor who has killed it */
@@ -16,7 +23,7 @@ static void __attribute__((noreturn)) exit_as_task(struct stub *s)
 	if (s->copy)
 		_exit(0);
 	if (s->use.status & 0x7f)
-		stub_die(s, s->use.status & 0x7f);
+		signals_die(s, s->use.status & 0x7f);
 	witness_end(&s->witness);
 	_exit(s->use.status >> 8);
 }
@@ -25,6 +32,12 @@ static void exit_enter(struct stub *s, enum phase phase, int64_t until)
 {
 	s->phase = phase;
 	s->until = until;
+}
+
+static void exit_settle_ends(struct stub *s, enum sink_ends ends)
+{
+	for (uint32_t i = 0; i < s->nsinks; i++)
+		sink_settle_end(&s->sinks[i], ends);
 }
 
 void exit_begin(struct stub *s, const struct job_message *m)
@@ -37,9 +50,9 @@ void exit_begin(struct stub *s, const struct job_message *m)
 		s->sinks[i].exit_at = s->sinks[i].done + s->sinks[i].length;
 	s->again = s->retry && !s->told_to_end && (s->use.status & 0x7f) == SIGKILL;
 	s->before = JOB_ENDED;
-	sink_settle_ends(s, s->again ? SINK_ENDS_WAIT : SINK_ENDS_NOW);
+	exit_settle_ends(s, s->again ? SINK_ENDS_WAIT : SINK_ENDS_NOW);
 	if (!s->again)
-		opens_end(s);
+		opened_end(s);
 	/* It ends while the last is said. */
 	if (!s->more)
 		witness_dismiss(&s->witness);
@@ -49,7 +62,7 @@ void exit_begin(struct stub *s, const struct job_message *m)
 static void exit_give_back(struct stub *s)
 {
 	for (uint32_t i = 0; i < s->nsources; i++)
-		tokens_give_back(s, &s->sources[i]);
+		source_give_back(&s->sources[i]);
 }
 
 /* A task that was killed has put nothing back, but as long as children of it run they may. */
@@ -58,14 +71,14 @@ static void exit_make_up(struct stub *s)
 	const bool killed = s->use.status & 0x7f;
 
 	if ((killed || s->cut) && (!s->more || s->over))
-		tokens_make_up(s);
+		opened_make_up(s);
 }
 
 void exit_lose(struct stub *s)
 {
-	tokens_make_up(s);
+	opened_make_up(s);
 	exit_give_back(s);
-	sink_settle_ends(s, SINK_ENDS_NOT);
+	exit_settle_ends(s, SINK_ENDS_NOT);
 	exit_enter(s, PHASE_LOST, calls_now() + EXIT_LOST_MS);
 	for (uint32_t i = 0; i < s->nsinks; i++)
 		s->sinks[i].exit_at = s->sinks[i].done;
@@ -97,7 +110,7 @@ static void exit_leave(struct stub *s)
 
 	/* Of ehrsh that was told to end they end, too: without a stub nothing of a task runs on. */
 	if (s->rsh && s->told_to_end) {
-		tokens_make_up(s);
+		opened_make_up(s);
 		exit_as_task(s);
 	}
 	pid = fork();
@@ -129,12 +142,12 @@ static void exit_noted(struct stub *s)
 		exit_give_back(s);
 		if (s->starved && (!s->more || s->over)) {
 			s->loss = LOSS_STARVED;
-			sink_settle_ends(s, SINK_ENDS_NOT);
+			exit_settle_ends(s, SINK_ENDS_NOT);
 			lost_report(s);
 		}
 		s->again = false;
-		sink_settle_ends(s, SINK_ENDS_NOW);
-		opens_end(s);
+		exit_settle_ends(s, SINK_ENDS_NOW);
+		opened_end(s);
 	}
 	if (s->more && !s->over)
 		exit_leave(s);
@@ -144,11 +157,11 @@ static void exit_noted(struct stub *s)
 
 static void exit_drained(struct stub *s)
 {
-	terminal_settle(s);
+	terminal_settle(&s->tty);
 	if (s->use.status & 0x7f)
-		terminal_restore(s);
+		terminal_restore(&s->tty);
 	exit_make_up(s);
-	typed_give_back(s);
+	typed_give_back(&s->tty);
 	session_note(&s->session, NOTE_ENDED);
 	session_write(&s->session);
 	exit_enter(s, PHASE_NOTES,
@@ -172,7 +185,7 @@ static bool exit_progress(struct stub *s)
 /* The stub locks again what the task has locked before it tells of the end: its parent relies on that. */
 static void exit_drain(struct stub *s)
 {
-	const int locked = exit_written(s) ? opens_lock(s) : -EAGAIN;
+	const int locked = exit_written(s) ? opened_lock(s) : -EAGAIN;
 
 	if (!locked || s->session.now >= s->until) {
 		exit_drained(s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Collects what the program would have inherited from this process, and sends it to the agent. */
-#include "stub.h"
+#include "job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "descriptor.h"
+#include "helpers/end/calls.h"
 #include "helpers/end/look.h"
 #include "helpers/end/names.h"
+#include "signals.h"
+#include "stub.h"
 
 #define JOB_KCMP_FILE 0ul /* of linux/kcmp.h, which musl has not */
 #define CORE_FILTER 0x33 /* the kernel's default, if there is no /proc */
@@ -211,7 +215,7 @@ int stub_send_job(struct stub *s, int64_t until)
 		spec.rlimit[i][1] = limit.rlim_max;
 	}
 	spec.sigmask = s->sigmask;
-	spec.sigignore = stub_ignored();
+	spec.sigignore = signals_ignored();
 	take_traits(&spec);
 	if (s->explicit)
 		spec.flags |= JOB_EXPLICIT;

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The one loop of the stub. Each round says what is due, waits for an event, and handles it. */
-#include "stub.h"
+#include "loop.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <unistd.h>
+
+#include "exit.h"
+#include "fallback.h"
+#include "helpers/end/calls.h"
+#include "signals.h"
+#include "stub.h"
+#include "typed.h"
 
 /*
  * There is no event for becoming the foreground group (a shell sends SIGCONT only to stopped jobs),
@@ -29,7 +36,7 @@ static void loop_go(struct stub *s)
 
 	poll(p, 2, 0);
 	if (p[0].revents || p[1].revents)
-		give_up(s, "agent of this node", p[0].revents ? EINTR : ECONNRESET);
+		fallback_give_up(s, "agent of this node", p[0].revents ? EINTR : ECONNRESET);
 	if (!session_say(&s->session, &go))
 		return;
 	s->session.note.go_us = calls_us();
@@ -51,13 +58,13 @@ static void loop_stop(struct stub *s)
 	if (!sig || s->cont)
 		return;
 	/* Answers that are due go first: none of what is read after this is lost with a stop. */
-	typed_step(s);
+	typed_step(&s->tty, true);
 	s->stop = 0;
-	if (typed_give_back(s))
+	if (typed_give_back(&s->tty))
 		s->tty.tell = s->tty.tell_flush = true;
-	terminal_step(s);
+	terminal_step(&s->tty, true);
 	session_write(&s->session);
-	stub_stop(s, sig);
+	signals_stop(s, sig);
 	if (session_say(&s->session, &m))
 		s->cont = false;
 }
@@ -66,8 +73,8 @@ static void loop_step(struct stub *s)
 {
 	if (s->lost && s->phase != PHASE_LOST) {
 		if (s->before < JOB_COMMITTED)
-			give_up(s, "agent of this node",
-				s->loss == LOSS_LIMIT ? ETIMEDOUT : ECONNRESET);
+			fallback_give_up(s, "agent of this node",
+					 s->loss == LOSS_LIMIT ? ETIMEDOUT : ECONNRESET);
 		exit_lose(s);
 	}
 	if (s->phase == PHASE_ASKS && s->ready)
@@ -75,19 +82,21 @@ static void loop_step(struct stub *s)
 	if (s->phase == PHASE_RUNS) {
 		loop_stop(s);
 		for (uint32_t i = 0; i < s->nsources; i++) {
-			source_look(s, &s->sources[i]);
-			source_step(s, &s->sources[i]);
+			source_look(&s->sources[i]);
+			source_step(&s->sources[i]);
 		}
-		typed_step(s);
+		typed_step(&s->tty, false);
 	}
-	sink_step(s);
-	terminal_step(s);
+	for (uint32_t i = 0; i < s->nsinks; i++)
+		sink_step(&s->sinks[i]);
+	terminal_step(&s->tty, s->phase == PHASE_RUNS);
 	exit_step(s);
 	if (s->phase != PHASE_LOST)
 		session_again(&s->session);
 	session_write(&s->session);
 	if (session_spare(&s->session))
-		sink_spare(s);
+		for (uint32_t i = 0; i < s->nsinks; i++)
+			sink_spare(&s->sinks[i]);
 }
 
 /* ---- what is waited for ---- */
@@ -123,7 +132,8 @@ static nfds_t loop_watch(const struct stub *s, struct pollfd fds[AT_ALL])
 		return all;
 	for (uint32_t i = 0; i < s->nsinks; i++)
 		loop_watch_sink(&s->sinks[i], &fds[AT_SINKS + i]);
-	if (runs && t->fd >= 0 && !t->hung && t->feed == FEED_IDLE && t->foreground && !t->ready)
+	if (runs && t->fd >= 0 && !terminal_is_hung(t) && t->feed == FEED_IDLE && t->foreground &&
+	    !t->ready)
 		fds[AT_TERMINAL].events |= POLLIN;
 	return all;
 }
@@ -152,7 +162,8 @@ static int loop_timeout(const struct stub *s)
 	for (uint32_t i = 0; i < s->nsinks; i++)
 		if (s->sinks[i].end_at)
 			loop_sooner(&at, s->sinks[i].end_at);
-	if (s->phase == PHASE_RUNS && s->tty.fd >= 0 && !s->tty.hung && !s->tty.foreground)
+	if (s->phase == PHASE_RUNS && s->tty.fd >= 0 && !terminal_is_hung(&s->tty) &&
+	    !s->tty.foreground)
 		loop_sooner(&at,
 			    now + (s->flags & JOB_TTYS ? LOOP_BACKGROUND_MS : LOOP_REDIRECTED_MS));
 	return at > now ? at - now : 0;
@@ -166,26 +177,26 @@ static void loop_on_poll(struct stub *s, const struct pollfd fds[AT_ALL])
 
 	/* What takes long does not hold up a signal. */
 	if (fds[AT_SIGNALS].revents && s->phase == PHASE_ASKS)
-		give_up(s, "agent of this node", EINTR);
+		fallback_give_up(s, "agent of this node", EINTR);
 	if (fds[AT_SIGNALS].revents)
 		signals_forward(s);
 	if (fds[AT_AGENT].revents)
 		session_read(&s->session);
 	for (uint32_t i = 0; i < s->nsinks; i++)
 		if (AT_SINKS + i != AT_TERMINAL)
-			sink_on_poll(s, &s->sinks[i], fds[AT_SINKS + i].revents);
+			sink_on_poll(&s->sinks[i], fds[AT_SINKS + i].revents);
 	if (seen & POLLIN)
 		s->tty.ready = true;
 	if (seen & hung)
-		terminal_hangup(s);
+		terminal_hangup(&s->tty);
 	else
-		sink_on_poll(s, sink_of(s, JOB_CHANNEL_TERMINAL), seen & POLLOUT);
-	terminal_settle(s);
+		sink_on_poll(s->tty.out, seen & POLLOUT);
+	terminal_settle(&s->tty);
 	for (uint32_t i = 0; i < s->nsources; i++)
 		source_on_poll(&s->sources[i], fds[sources + i].revents);
 }
 
-void stub_loop(struct stub *s)
+void loop_run(struct stub *s)
 {
 	struct session *to = &s->session;
 	struct pollfd fds[AT_ALL];

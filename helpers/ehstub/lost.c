@@ -4,17 +4,24 @@
  * it (--retry), run again here. The second run must begin like the first: nothing may be missing from standard input, and
  * standard output must still be open. Output of the first run remains.
  */
-#include "stub.h"
+#include "lost.h"
 
 #include <errno.h>
 #include <unistd.h>
+
+#include "descriptor.h"
+#include "fallback.h"
+#include "opened.h"
+#include "say.h"
+#include "signals.h"
+#include "stub.h"
 
 #define LOST_FLUSH_MS 200
 
 /* NULL: it can run again. */
 static const char *lost_prepare(struct stub *s)
 {
-	struct sink *out = sink_of(s, 1);
+	const struct sink *out = &s->sinks[0], *errors = &s->sinks[1];
 	int err;
 
 	if (s->told_to_end)
@@ -27,15 +34,18 @@ static const char *lost_prepare(struct stub *s)
 			return "its standard output was closed";
 		descriptor_restore(1, out->kind);
 	}
-	if (sink_of(s, 2)->fd >= 0)
-		descriptor_restore(2, sink_of(s, 2)->kind);
-	err = source_rewind(s);
-	if (!err)
-		return opens_again(s);
-	if (err == -EPIPE)
-		return "its standard input was closed";
-	return s->tty.sent ? "terminal input was lost with it"
-			   : "its standard input cannot be rewound";
+	if (errors->fd >= 0)
+		descriptor_restore(2, errors->kind);
+	/* Keys, of descriptor 0 or of /dev/tty. */
+	if (s->tty.sent)
+		return "terminal input was lost with it";
+	if (s->flags & JOB_FD(0) && !(s->flags & (JOB_TTY(0) | JOB_NULL(0)))) {
+		err = source_again(&s->sources[0]);
+		if (err)
+			return err == -EPIPE ? "its standard input was closed"
+					     : "its standard input cannot be rewound";
+	}
+	return opened_again(s);
 }
 
 void lost_report(struct stub *s)
@@ -58,14 +68,14 @@ void lost_report(struct stub *s)
 	const bool again = s->retry && (s->before != JOB_ENDED || s->loss == LOSS_STARVED);
 	const char *why;
 
-	terminal_restore(s);
+	terminal_restore(&s->tty);
 	why = again ? lost_prepare(s) : "";
 	if (!why) {
 		session_note(&s->session, NOTE_RERUN);
 		session_flush(&s->session, LOST_FLUSH_MS);
 		parts[6] = "run again here";
-		stub_say(parts, 8);
-		run_here(s);
+		say_line(parts, 8);
+		fallback_run_here(s);
 	}
 	if (*why) {
 		parts[6] = "reported as killed and not run again: ";
@@ -79,10 +89,10 @@ void lost_report(struct stub *s)
 	if (s->loss != LOSS_STARVED)
 		session_note(&s->session, NOTE_LOST);
 	session_flush(&s->session, LOST_FLUSH_MS);
-	stub_say(parts, 8);
+	say_line(parts, 8);
 	if (s->rsh) {
 		witness_end(&s->witness);
 		_exit(STUB_NO_TRANSPORT);
 	}
-	stub_die(s, SIGKILL);
+	signals_die(s, SIGKILL);
 }

@@ -3,16 +3,37 @@
  * Open files of the task beside the usual ones, while it runs: those that the executor has opened itself
  * are kept here for their offset and locks, the others are sources and sinks.
  */
-#include "stub.h"
+#include "opened.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "descriptor.h"
+#include "stub.h"
+
 #define OPENED_LOCK_MS 20 /* between two tries */
 
-static void opens_use(struct stub *s, uint32_t i)
+struct source *opened_source(struct stub *s, uint32_t channel)
+{
+	for (uint32_t i = 0; i < s->nsources; i++)
+		if (s->sources[i].channel == channel)
+			return &s->sources[i];
+	return NULL;
+}
+
+struct sink *opened_sink(struct stub *s, uint32_t channel)
+{
+	for (uint32_t i = 0; i < s->nsinks; i++)
+		if (s->sinks[i].channel == channel)
+			return &s->sinks[i];
+	return NULL;
+}
+
+/* ---- the start ---- */
+
+static void opened_use(struct stub *s, uint32_t i)
 {
 	const struct job_file *f = &s->opens.files[i];
 	const uint32_t channel = JOB_CHANNEL_FILES + i;
@@ -21,14 +42,14 @@ static void opens_use(struct stub *s, uint32_t i)
 	struct source *from;
 	struct sink *k;
 
-	/* Each closes its own, and opens_closed() the one that both are of. */
+	/* Each closes its own, and the last of them the one that both are of. */
 	if (reads && writes) {
 		in = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 		out = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	}
 	if (reads) {
 		from = &s->sources[s->nsources++];
-		source_init(from, channel);
+		source_init(from, channel, &s->session, &s->opens, &s->witness);
 		from->tokens = f->flags & JOB_OPEN_TOKENS;
 		from->pair = writes;
 		source_use(from, in);
@@ -42,45 +63,37 @@ static void opens_use(struct stub *s, uint32_t i)
 	}
 	if (writes) {
 		k = &s->sinks[s->nsinks++];
-		*k = (struct sink){ .fd = out, .channel = channel, .broken = out < 0 };
-		k->kind = descriptor_adopt(out);
+		sink_init(k, channel, &s->session, &s->opens);
+		k->broken = out < 0;
+		if (out >= 0)
+			sink_use(k, out);
 		if (out != fd)
 			fcntl(out, F_SETFD, FD_CLOEXEC);
 	}
 }
 
-void opens_begin(struct stub *s)
+void opened_begin(struct stub *s)
 {
 	const struct opens *o = &s->opens;
 
+	for (int fd = 0; fd < 3; fd++) {
+		/* A terminal has a channel of its own, and /dev/null is opened over there. */
+		if (!(s->flags & JOB_FD(fd)) || s->flags & (JOB_TTY(fd) | JOB_NULL(fd)))
+			continue;
+		if (fd)
+			sink_use(&s->sinks[fd - 1], fd);
+		else
+			source_use(&s->sources[0], 0);
+	}
 	for (uint32_t i = 0; i < o->nfiles; i++)
 		if (!o->there[i] && o->files[i].kind != JOB_DEVICE)
-			opens_use(s, i);
-}
-
-static bool opens_is_used(struct stub *s, uint32_t channel)
-{
-	const struct source *from = source_of(s, channel);
-	const struct sink *k = sink_of(s, channel);
-
-	return (from && from->fd >= 0) || (k && k->fd >= 0);
-}
-
-void opens_closed(struct stub *s, uint32_t channel)
-{
-	const struct opens *o = &s->opens;
-
-	if (opens_is_used(s, channel))
-		return;
-	for (uint32_t i = 0; i < o->ndescriptors; i++)
-		if (o->descriptors[i].channel == channel)
-			close(o->descriptors[i].number);
+			opened_use(s, i);
 }
 
 /* ---- files that the executor has opened ---- */
 
 /* The program has left this offset; ours is that of the open file that the parent has, too. */
-static void opens_seek(const struct opens *o, uint32_t i, off_t offset)
+static void opened_seek(const struct opens *o, uint32_t i, off_t offset)
 {
 	const bool shared =
 		o->files[i].flags & JOB_OPEN_APPEND && !(fcntl(o->fds[i], F_GETFL) & O_APPEND);
@@ -91,7 +104,7 @@ static void opens_seek(const struct opens *o, uint32_t i, off_t offset)
 	lseek(o->fds[i], offset, SEEK_SET);
 }
 
-int opens_on_message(struct stub *s, const struct job_message *m)
+int opened_on_message(struct stub *s, const struct job_message *m)
 {
 	struct opens *o = &s->opens;
 	const uint32_t i = m->channel - JOB_CHANNEL_FILES;
@@ -105,13 +118,13 @@ int opens_on_message(struct stub *s, const struct job_message *m)
 	if (!o->there[i])
 		return -EPROTO;
 	if (m->what == JOB_SEEK)
-		opens_seek(o, i, m->offset);
+		opened_seek(o, i, m->offset);
 	else
 		o->locks[i] = m->exclusive ? LOCK_EX : LOCK_SH;
 	return 0;
 }
 
-int opens_lock(struct stub *s)
+int opened_lock(struct stub *s)
 {
 	const int64_t now = s->session.now;
 	struct opens *o = &s->opens;
@@ -134,15 +147,57 @@ int opens_lock(struct stub *s)
 	return now < o->lock_until ? -EAGAIN : -ETIMEDOUT;
 }
 
-/* ---- the end ---- */
+/* ---- tokens of make's jobserver ---- */
 
-void opens_end(struct stub *s)
+/* Of the files of tokens the one that is read, or written; 0: there is none, or more than one. */
+static uint32_t opened_tokens(const struct opens *o, uint32_t way)
 {
-	for (uint32_t i = 0; i < s->nsources; i++)
-		source_close(s, &s->sources[i]);
+	uint32_t channel = 0;
+
+	for (uint32_t i = 0; i < o->nfiles; i++) {
+		if (!(o->files[i].flags & JOB_OPEN_TOKENS) || !(o->files[i].flags & way))
+			continue;
+		if (channel)
+			return 0;
+		channel = JOB_CHANNEL_FILES + i;
+	}
+	return channel;
 }
 
-const char *opens_again(struct stub *s)
+void opened_make_up(struct stub *s)
+{
+	const uint32_t in = opened_tokens(&s->opens, JOB_OPEN_READ);
+	const uint32_t out = opened_tokens(&s->opens, JOB_OPEN_WRITE);
+	struct source *from = in && out && in != out ? opened_source(s, in) : NULL;
+	struct sink *to = from ? opened_sink(s, out) : NULL;
+	uint64_t kept, back;
+
+	if (!to || to->fd < 0 || s->opens.made_up)
+		return;
+	s->opens.made_up = true;
+	/* Until those that were not read are put back, all that were sent count as kept. */
+	kept = from->tokens ? s->session.end.channels[in].sent : s->session.end.channels[in].read;
+	back = to->done + to->length;
+	from->tokens = from->used = false;
+	/* Which of them they are does not matter to make: all are alike. */
+	while (kept > back) {
+		size_t n = kept - back < SOURCE_GIVEN ? kept - back : SOURCE_GIVEN;
+
+		if (descriptor_write(to->fd, to->kind, from->given + SOURCE_GIVEN - n, n) <= 0)
+			return;
+		kept -= n;
+	}
+}
+
+/* ---- the end ---- */
+
+void opened_end(struct stub *s)
+{
+	for (uint32_t i = 0; i < s->nsources; i++)
+		source_close(&s->sources[i]);
+}
+
+const char *opened_again(struct stub *s)
 {
 	const struct opens *o = &s->opens;
 

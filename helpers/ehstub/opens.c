@@ -4,7 +4,7 @@
  * descriptors lead to each, and whether another host can have them. What cannot be carried keeps the
  * task at home.
  */
-#include "stub.h"
+#include "opens.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "helpers/common/number.h"
 #include "helpers/end/place.h"
 
@@ -287,14 +288,6 @@ static bool opens_is_terminal(int fd)
 	return tcgetpgrp(fd) >= 0 && !descriptor_is_master(fd);
 }
 
-bool opens_has(const struct opens *o, int fd)
-{
-	for (uint32_t i = 0; i < o->ndescriptors; i++)
-		if (o->descriptors[i].number == (uint32_t)fd)
-			return true;
-	return false;
-}
-
 /* The channel of an open file that is known already, -1: none. */
 static int opens_known(const struct opens *o, int fd)
 {
@@ -394,5 +387,21 @@ static bool opens_look_high(struct opens *o)
 
 bool opens_look(struct opens *o)
 {
-	return opens_look_low(o) && opens_look_high(o) && tokens_look(o);
+	return opens_look_low(o) && opens_look_high(o);
+}
+
+/* ---- while the task runs ---- */
+
+void opens_use(struct opens *o, uint32_t channel)
+{
+	o->uses[channel]++;
+}
+
+void opens_close(struct opens *o, uint32_t channel)
+{
+	if (--o->uses[channel])
+		return;
+	for (uint32_t i = 0; i < o->ndescriptors; i++)
+		if (o->descriptors[i].channel == channel)
+			close(o->descriptors[i].number);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who else can read what a descriptor reads. It is looked for in /proc, once for a source at most. */
-#include "stub.h"
+#include "readers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "helpers/common/number.h"
 
 #define READERS_ANCESTORS 64

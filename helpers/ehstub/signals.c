@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Signals to the stub are forwarded; when a signal killed or stopped the task, the stub does the same. */
-#include "stub.h"
+#include "signals.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "helpers/end/calls.h"
+#include "stub.h"
 
 #define SIGNALS_ROOM 256 /* bytes in the link, for one and what belongs to it */
 
-uint64_t stub_ignored(void)
+uint64_t signals_ignored(void)
 {
 	static uint64_t set;
 	static bool known;
@@ -20,7 +22,7 @@ uint64_t stub_ignored(void)
 	/* asked once, with 64 calls: they do not change until the stub dies */
 	for (int sig = 1; !known && sig <= CALLS_SIGNALS; sig++)
 		if (calls_ignores(sig))
-			set |= STUB_BIT(sig);
+			set |= SIGNALS_BIT(sig);
 	known = true;
 	return set;
 }
@@ -73,20 +75,20 @@ bool signals_wanted(const struct stub *s)
 /* The task has ended, and only its output is waited for. Its children hear what their group is told. */
 static void signals_take_late(struct stub *s, const struct signalfd_siginfo *info)
 {
-	const uint64_t unheard = stub_ignored() | s->sigmask;
+	const uint64_t unheard = signals_ignored() | s->sigmask;
 	struct job_message m = { .what = JOB_SIGNAL };
 
 	m.sent.signal = info->ssi_signo;
 	m.sent.reach = s->more ? signals_reach(s, info) : JOB_TO_TASK;
 	if (m.sent.reach == JOB_TO_GROUP)
 		session_say(&s->session, &m);
-	if (s->phase == PHASE_DRAINS && STUB_ENDING & ~unheard & STUB_BIT(info->ssi_signo))
+	if (s->phase == PHASE_DRAINS && SIGNALS_ENDING & ~unheard & SIGNALS_BIT(info->ssi_signo))
 		s->until = 0;
 }
 
 static void signals_take(struct stub *s, const struct signalfd_siginfo *info)
 {
-	const bool ends = STUB_ENDING >> (info->ssi_signo - 1) & 1;
+	const bool ends = SIGNALS_ENDING >> (info->ssi_signo - 1) & 1;
 	struct job_message m = { .what = JOB_SIGNAL };
 
 	/* From a child that the task had before this exec: it has none on the executor. */
@@ -97,7 +99,7 @@ static void signals_take(struct stub *s, const struct signalfd_siginfo *info)
 		return;
 	}
 	if (info->ssi_signo == SIGCONT)
-		terminal_look(s);
+		terminal_look(&s->tty);
 	m.sent.signal = info->ssi_signo;
 	m.sent.reach = signals_reach(s, info);
 	m.sent.queued = info->ssi_code == SI_QUEUE && m.sent.reach == JOB_TO_TASK;
@@ -124,32 +126,15 @@ void signals_forward(struct stub *s)
 		signals_take(s, &one);
 }
 
-void signals_drop(int sig)
+void signals_stop(struct stub *s, int sig)
 {
-	const uint64_t set = STUB_BIT(sig);
-	const struct timespec now = { 0, 0 };
-
-	syscall(SYS_rt_sigtimedwait, &set, NULL, &now, sizeof(set));
-}
-
-/* Takes a pending SIGCONT; false: there is none. */
-static bool stub_take_cont(void)
-{
-	const uint64_t set = STUB_BIT(SIGCONT);
-	const struct timespec now = { 0, 0 };
-
-	return syscall(SYS_rt_sigtimedwait, &set, NULL, &now, sizeof(set)) == SIGCONT;
-}
-
-void stub_stop(struct stub *s, int sig)
-{
-	const uint64_t stops = STUB_BIT(SIGTSTP) | STUB_BIT(SIGTTIN) | STUB_BIT(SIGTTOU);
+	const uint64_t stops = SIGNALS_BIT(SIGTSTP) | SIGNALS_BIT(SIGTTIN) | SIGNALS_BIT(SIGTTOU);
 	struct tty *t = &s->tty;
 	uint64_t pending = 0;
 
 	calls_set_action(sig, false);
 	kill(getpid(), sig);
-	calls_mask(~STUB_BIT(sig)); /* stops here, until a SIGCONT */
+	calls_mask(~SIGNALS_BIT(sig)); /* stops here, until a SIGCONT */
 	calls_mask(~0ull);
 	syscall(SYS_rt_sigpending, &pending, sizeof(pending));
 	/*
@@ -157,8 +142,8 @@ void stub_stop(struct stub *s, int sig)
 	 * did not stop us, because our process group is orphaned. A task here would not
 	 * have stopped either.
 	 */
-	if (stub_take_cont() || pending & stops) {
-		terminal_look(s);
+	if (calls_take(SIGCONT) || pending & stops) {
+		terminal_look(&s->tty);
 	} else if ((sig == SIGTTIN || sig == SIGTTOU) && t->fd >= 0 && !t->orphaned) {
 		/* Else the terminal would stop it again at once, endlessly. */
 		const struct job_message m = { .what = JOB_FOREGROUND, .foreground = true };
@@ -168,7 +153,7 @@ void stub_stop(struct stub *s, int sig)
 	s->cont = true;
 }
 
-void stub_die(struct stub *s, int sig)
+void signals_die(struct stub *s, int sig)
 {
 	static const struct rlimit none;
 
@@ -178,7 +163,7 @@ void stub_die(struct stub *s, int sig)
 	prctl(PR_SET_DUMPABLE, 0);
 	calls_set_action(sig, false);
 	kill(getpid(), sig);
-	calls_mask(~STUB_BIT(sig));
+	calls_mask(~SIGNALS_BIT(sig));
 	/* Reached only where signals cannot kill: in the first process of a PID namespace. */
 	_exit(128 + sig);
 }

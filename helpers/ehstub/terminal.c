@@ -4,7 +4,7 @@
  * opened again, so that nothing here waits. The stub blocks SIGTTOU, so nothing here stops it either;
  * it changes the terminal for the task only while its process group is in the foreground.
  */
-#include "stub.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
+
+#include "descriptor.h"
 
 static void terminal_set(int fd, const struct terminal *t)
 {
@@ -39,10 +41,8 @@ int terminal_get(int fd, struct terminal *t)
 	return 0;
 }
 
-void terminal_open(struct stub *s)
+void terminal_open(struct tty *t)
 {
-	struct sink *k = sink_of(s, JOB_CHANNEL_TERMINAL);
-	struct tty *t = &s->tty;
 	char name[] = "/proc/self/fd/0";
 	int own;
 
@@ -55,13 +55,18 @@ void terminal_open(struct stub *s)
 		own = t->fd > 2 ? -1 : open(name, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	}
 	own = descriptor_above_2(own);
-	k->kind = own < 0 ? KIND_OTHER : KIND_OWN;
+	t->out->kind = own < 0 ? KIND_OTHER : KIND_OWN;
 	if (own >= 0 && t->fd > 2)
 		close(t->fd);
 	if (own >= 0)
 		t->fd = own;
-	k->fd = t->fd;
+	t->out->fd = t->fd;
 	t->feed = FEED_IDLE;
+}
+
+bool terminal_is_hung(const struct tty *t)
+{
+	return t->out->fd < 0;
 }
 
 /* ---- foreground ---- */
@@ -73,12 +78,11 @@ static bool terminal_is_foreground(const struct tty *t)
 	return group < 0 || group == getpgrp();
 }
 
-void terminal_look(struct stub *s)
+void terminal_look(struct tty *t)
 {
 	struct job_message m = { .what = JOB_FOREGROUND };
-	struct tty *t = &s->tty;
 
-	if (t->fd < 0 || t->hung || t->orphaned || s->phase != PHASE_RUNS)
+	if (t->fd < 0 || terminal_is_hung(t) || t->orphaned)
 		return;
 	m.foreground = terminal_is_foreground(t);
 	if (m.foreground == t->foreground)
@@ -86,39 +90,36 @@ void terminal_look(struct stub *s)
 	/* The task's changes meanwhile go first, otherwise those of others. */
 	if (m.foreground && !t->pending) {
 		t->tell = true;
-		terminal_step(s);
+		terminal_step(t, true);
 		if (t->tell)
 			return;
 	}
-	if (!session_say(&s->session, &m))
+	if (!session_say(t->session, &m))
 		return;
 	t->foreground = m.foreground;
-	terminal_settle(s);
+	terminal_settle(t);
 }
 
 /* ---- modes ---- */
 
-void terminal_step(struct stub *s)
+void terminal_step(struct tty *t, bool runs)
 {
 	struct job_message m = { .what = JOB_TERMINAL, .channel = JOB_CHANNEL_TERMINAL };
 	struct job_message end = { .what = JOB_END, .channel = JOB_CHANNEL_TERMINAL };
-	struct tty *t = &s->tty;
 
-	if (t->hung && t->feed != FEED_NONE && session_say(&s->session, &end))
+	if (terminal_is_hung(t) && t->feed != FEED_NONE && session_say(t->session, &end))
 		t->feed = FEED_NONE;
-	if (!t->tell || s->phase != PHASE_RUNS)
+	if (!t->tell || !runs)
 		return;
 	m.terminal.flush = t->tell_flush;
-	if (t->fd >= 0 && !terminal_get(t->fd, &m.terminal.modes) && !session_say(&s->session, &m))
+	if (t->fd >= 0 && !terminal_get(t->fd, &m.terminal.modes) && !session_say(t->session, &m))
 		return;
 	t->tell = t->tell_flush = false;
 }
 
-void terminal_settle(struct stub *s)
+void terminal_settle(struct tty *t)
 {
-	struct tty *t = &s->tty;
-
-	if (!t->pending || !t->foreground || t->before)
+	if (!t->pending || !t->foreground || t->out->before)
 		return;
 	t->pending = false;
 	if (t->fd < 0)
@@ -130,23 +131,20 @@ void terminal_settle(struct stub *s)
 	t->changed = true;
 }
 
-void terminal_change(struct stub *s, const struct job_message *m)
+void terminal_change(struct tty *t, const struct job_message *m)
 {
-	struct tty *t = &s->tty;
-
 	t->last = m->terminal.modes;
 	if (m->terminal.flush) {
 		t->flush = true;
 		t->kept = false;
 	}
 	t->pending = true;
-	t->before = sink_of(s, JOB_CHANNEL_TERMINAL)->length;
-	terminal_settle(s);
+	t->out->before = t->out->length;
+	terminal_settle(t);
 }
 
-void terminal_restore(struct stub *s)
+void terminal_restore(struct tty *t)
 {
-	struct tty *t = &s->tty;
 	struct terminal now = { 0 };
 
 	if (!t->changed || t->fd < 0 || !terminal_is_foreground(t) || terminal_get(t->fd, &now))
@@ -157,24 +155,17 @@ void terminal_restore(struct stub *s)
 	t->changed = false;
 }
 
-void terminal_hangup(struct stub *s)
+void terminal_hangup(struct tty *t)
 {
-	struct sink *k = sink_of(s, JOB_CHANNEL_TERMINAL);
-
-	if (s->tty.hung)
-		return;
-	s->tty.hung = true;
-	k->broken = k->fd >= 0;
-	sink_drop(s, k);
+	if (!terminal_is_hung(t))
+		sink_break(t->out);
 }
 
 /* ---- output ---- */
 
 /* Data arrive as the device is to get them. Where this terminal turns LF into CR LF, send it LF. */
-void terminal_show(struct stub *s, const uint8_t *data, size_t n)
+void terminal_show(struct tty *t, const uint8_t *data, size_t n)
 {
-	struct sink *k = sink_of(s, JOB_CHANNEL_TERMINAL);
-	struct tty *t = &s->tty;
 	tcflag_t flags = t->last.oflag;
 	uint8_t text[JOB_DATA_MAX];
 	struct termios modes;
@@ -183,13 +174,12 @@ void terminal_show(struct stub *s, const uint8_t *data, size_t n)
 	if (!(t->pending && t->foreground) && t->fd >= 0 && !tcgetattr(t->fd, &modes))
 		flags = modes.c_oflag;
 	if (!(flags & OPOST && flags & ONLCR)) {
-		sink_put(s, k, data, n);
+		sink_put(t->out, data, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (data[i] != '\r' || i + 1 == n || data[i + 1] != '\n')
 			text[kept++] = data[i];
-	k->done += n - kept;
-	job_end_grant(&s->session.end, k->channel, n - kept);
-	sink_put(s, k, text, kept);
+	sink_did(t->out, n - kept);
+	sink_put(t->out, text, kept);
 }

@@ -3,7 +3,7 @@
  * The tokens of make's jobserver: two descriptors of a pipe, which MAKEFLAGS names, or a FIFO, which is
  * made into two such descriptors, because its path leads to another FIFO on the executor, or to none.
  */
-#include "stub.h"
+#include "tokens.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "helpers/common/number.h"
 
 #define TOKENS_FIFO "fifo:"
@@ -192,77 +193,4 @@ bool tokens_look(struct opens *o)
 	/* What cargo tells compilers and scripts comes before what it was told itself. */
 	return tokens_look_in(o, &f, "CARGO_MAKEFLAGS") && tokens_look_in(o, &f, "MAKEFLAGS") &&
 	       tokens_look_in(o, &f, "MFLAGS");
-}
-
-/* ---- while the task runs ---- */
-
-void tokens_given(struct source *from, const uint8_t *bytes, size_t n)
-{
-	if (n > SOURCE_GIVEN) {
-		bytes += n - SOURCE_GIVEN;
-		n = SOURCE_GIVEN;
-	}
-	memmove(from->given, from->given + n, SOURCE_GIVEN - n);
-	memcpy(from->given + SOURCE_GIVEN - n, bytes, n);
-}
-
-void tokens_give_back(struct stub *s, struct source *from)
-{
-	const struct job_channel *c = &s->session.end.channels[from->channel];
-	uint64_t left = c->sent - c->read;
-	char name[DESCRIPTOR_NAME];
-	int fd;
-
-	if (!from->tokens || from->fd < 0 || !left)
-		return;
-	from->tokens = false;
-	if (left > SOURCE_GIVEN)
-		left = SOURCE_GIVEN;
-	/* There is room: they came from there, and nobody makes new ones. */
-	fd = open(descriptor_name(from->fd, name), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (write(fd, from->given + SOURCE_GIVEN - left, left) < 0)
-		signals_drop(SIGPIPE); /* the maker has ended */
-	close(fd);
-}
-
-/* Of the files of tokens the one that is read, or written; 0: there is none, or more than one. */
-static uint32_t tokens_channel(const struct opens *o, uint32_t way)
-{
-	uint32_t channel = 0;
-
-	for (uint32_t i = 0; i < o->nfiles; i++) {
-		if (!(o->files[i].flags & JOB_OPEN_TOKENS) || !(o->files[i].flags & way))
-			continue;
-		if (channel)
-			return 0;
-		channel = JOB_CHANNEL_FILES + i;
-	}
-	return channel;
-}
-
-void tokens_make_up(struct stub *s)
-{
-	const uint32_t in = tokens_channel(&s->opens, JOB_OPEN_READ);
-	const uint32_t out = tokens_channel(&s->opens, JOB_OPEN_WRITE);
-	struct source *from = in && out && in != out ? source_of(s, in) : NULL;
-	struct sink *to = from ? sink_of(s, out) : NULL;
-	uint64_t kept, back;
-
-	if (!to || to->fd < 0 || s->opens.made_up)
-		return;
-	s->opens.made_up = true;
-	/* Until those that were not read are put back, all that were sent count as kept. */
-	kept = from->tokens ? s->session.end.channels[in].sent : s->session.end.channels[in].read;
-	back = to->done + to->length;
-	from->tokens = from->used = false;
-	/* Which of them they are does not matter to make: all are alike. */
-	while (kept > back) {
-		size_t n = kept - back < SOURCE_GIVEN ? kept - back : SOURCE_GIVEN;
-
-		if (descriptor_write(to->fd, to->kind, from->given + SOURCE_GIVEN - n, n) <= 0)
-			return;
-		kept -= n;
-	}
 }

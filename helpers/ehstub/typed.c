@@ -4,7 +4,7 @@
  * of a pipeline may read the same terminal, and input that no command reads is for the next one. It
  * is read here because only then job control decides who may read.
  */
-#include "stub.h"
+#include "typed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,57 +14,55 @@
 #include <termios.h>
 #include <unistd.h>
 
-static void typed_nothing(struct stub *s)
+static void typed_nothing(struct tty *t)
 {
 	const struct job_message m = { .what = JOB_NONE, .channel = JOB_CHANNEL_TERMINAL };
-	struct tty *t = &s->tty;
 
-	if (t->feed == FEED_OFFERED && !session_say(&s->session, &m))
+	if (t->feed == FEED_OFFERED && !session_say(t->session, &m))
 		return;
 	t->feed = FEED_IDLE;
 	t->ready = false;
 }
 
-static ssize_t typed_read(struct stub *s, uint8_t *to, size_t room)
+static ssize_t typed_read(struct tty *t, uint8_t *to, size_t room)
 {
-	struct pollfd p = { .fd = s->tty.fd, .events = POLLIN };
+	struct pollfd p = { .fd = t->fd, .events = POLLIN };
 	struct termios modes;
 	ssize_t n;
 
 	/* Another of the pipeline was faster, or the shell has taken the terminal back. */
 	if (poll(&p, 1, 0) <= 0)
 		return -EAGAIN;
-	n = read(s->tty.fd, to, room);
+	n = read(t->fd, to, room);
 	if (n > 0)
 		return n;
 	if (n < 0 && errno != EIO)
 		return -EAGAIN;
-	if (p.revents & POLLHUP || tcgetattr(s->tty.fd, &modes))
+	if (p.revents & POLLHUP || tcgetattr(t->fd, &modes))
 		return -EPIPE;
 	/* EIO: in the background, with SIGTTIN blocked. */
 	if (n < 0)
-		return s->tty.orphaned ? 0 : -EAGAIN;
+		return t->orphaned ? 0 : -EAGAIN;
 	return modes.c_lflag & ICANON ? 0 : -EAGAIN;
 }
 
 /* Answers the program's read. */
-static void typed_answer(struct stub *s, size_t room)
+static void typed_answer(struct tty *t, size_t room, bool stopped)
 {
-	struct tty *t = &s->tty;
 	uint8_t data[TYPED_MAX];
 	ssize_t n = -EAGAIN;
 
-	if (t->foreground && !s->stop)
-		n = typed_read(s, data, room < sizeof(data) ? room : sizeof(data));
+	if (t->foreground && !stopped)
+		n = typed_read(t, data, room < sizeof(data) ? room : sizeof(data));
 	if (n == -EAGAIN) {
-		typed_nothing(s);
+		typed_nothing(t);
 		return;
 	}
 	if (n < 0) {
-		terminal_hangup(s);
+		terminal_hangup(t);
 		return;
 	}
-	job_end_send(&s->session.end, JOB_CHANNEL_TERMINAL, data, n, false);
+	job_end_send(&t->session->end, JOB_CHANNEL_TERMINAL, data, n, false);
 	memcpy(t->typed, data, n);
 	t->typed_length = n;
 	t->kept = true;
@@ -73,20 +71,19 @@ static void typed_answer(struct stub *s, size_t room)
 	t->ready = false;
 }
 
-void typed_step(struct stub *s)
+void typed_step(struct tty *t, bool stopped)
 {
 	const struct job_message offer = { .what = JOB_OFFER, .channel = JOB_CHANNEL_TERMINAL };
-	struct tty *t = &s->tty;
 	size_t room;
 
-	if (t->fd < 0 || t->hung || t->feed == FEED_NONE || s->phase != PHASE_RUNS)
+	if (t->fd < 0 || t->feed == FEED_NONE || terminal_is_hung(t))
 		return;
-	terminal_look(s);
-	room = job_end_room(&s->session.end, JOB_CHANNEL_TERMINAL);
+	terminal_look(t);
+	room = job_end_room(&t->session->end, JOB_CHANNEL_TERMINAL);
 	if (room && (t->feed == FEED_OFFERED || t->ready))
-		typed_answer(s, room);
+		typed_answer(t, room, stopped);
 	else if (!room && t->ready && t->feed == FEED_IDLE && t->foreground &&
-		 session_say(&s->session, &offer))
+		 session_say(t->session, &offer))
 		t->feed = FEED_OFFERED;
 }
 
@@ -156,16 +153,15 @@ static bool typed_push_all(int fd, const uint8_t *rest, size_t length)
 	return n >= 0;
 }
 
-bool typed_give_back(struct stub *s)
+bool typed_give_back(struct tty *t)
 {
-	struct tty *t = &s->tty;
 	uint64_t left = t->sent > t->taken ? t->sent - t->taken : 0;
 	bool back;
 
 	/* Only the last input can be unread: the next one is asked for when that is read. */
 	if (left > t->typed_length)
 		left = t->typed_length;
-	if (!t->kept || t->sent <= t->taken || !t->foreground || t->hung || t->fd < 0)
+	if (!t->kept || t->sent <= t->taken || !t->foreground || terminal_is_hung(t) || t->fd < 0)
 		return false;
 	back = typed_push_all(t->fd, t->typed + t->typed_length - left, left);
 	t->kept = false;

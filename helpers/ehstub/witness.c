@@ -8,7 +8,7 @@
  * newer than the stub, which cannot join another group after its exec. So it has each signal of the
  * group before the stub has, and only has to be asked.
  */
-#include "stub.h"
+#include "witness.h"
 
 #include <errno.h>
 #include <signal.h>

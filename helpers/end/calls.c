@@ -47,6 +47,14 @@ bool calls_ignores(int sig)
 	       act.handler == (uintptr_t)SIG_IGN;
 }
 
+bool calls_take(int sig)
+{
+	const uint64_t set = 1ull << (sig - 1);
+	const struct timespec now = { 0, 0 };
+
+	return syscall(SYS_rt_sigtimedwait, &set, NULL, &now, sizeof(set)) == sig;
+}
+
 void calls_set_action(int sig, bool ignore)
 {
 	struct calls_action act;

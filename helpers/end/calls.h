@@ -22,6 +22,8 @@ uint64_t calls_mask(uint64_t set);
 int calls_signalfd(uint64_t set);
 /** Whether this signal is ignored. */
 bool calls_ignores(int sig);
+/** Takes it if it is pending. Whether it was. */
+bool calls_take(int sig);
 /** Ignores it, or gives it its default action. */
 void calls_set_action(int sig, bool ignore);
 

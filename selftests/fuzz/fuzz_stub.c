@@ -19,6 +19,8 @@
 /* All of it but its arguments and what it opens: the target gives it these. */
 #include "helpers/ehstub/start.c"
 
+#include "helpers/ehstub/readers.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum how { HOW_NOT, HOW_EXIT, HOW_HERE };
@@ -105,9 +107,9 @@ static void check(void)
 		must(mine.lost || k->done + k->length == mine.session.end.channels[k->channel].got);
 	}
 	for (uint32_t i = 0; i < mine.nsources; i++) {
-		const struct source *from = &mine.sources[i];
+		const struct copies *c = &mine.sources[i].copies;
 
-		must(from->taken <= from->copied && from->copied - from->taken <= SOURCE_COPIES);
+		must(c->taken <= c->copied && c->copied - c->taken <= COPIES_MAX);
 	}
 	must(mine.tty.typed_length <= TYPED_MAX);
 }
@@ -225,7 +227,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	begin(&mine);
 	one_end_play(&mine.session.end, step, check);
 	if (!sigsetjmp(play.end, 0))
-		stub_loop(&mine);
+		loop_run(&mine);
 	if (play.how == HOW_HERE && mine.phase != PHASE_ASKS && !was_refused(&mine))
 		must(mine.retry && (mine.phase == PHASE_LOST || mine.loss == LOSS_STARVED));
 	release(&mine);

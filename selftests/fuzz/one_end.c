@@ -56,6 +56,11 @@ bool calls_ignores(int sig)
 	return false;
 }
 
+bool calls_take(int sig)
+{
+	return false;
+}
+
 void calls_set_action(int sig, bool ignore)
 {
 }
