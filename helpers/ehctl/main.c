@@ -36,15 +36,6 @@ static char **main_exec(char **argv)
 	return args;
 }
 
-static int main_count(char *const *argv)
-{
-	int n = 0;
-
-	while (argv[n])
-		n++;
-	return n;
-}
-
 int main(int argc, char **argv)
 {
 	char path[MAIN_PATH];
@@ -52,11 +43,11 @@ int main(int argc, char **argv)
 
 	/* The stub has executed itself again. */
 	if (argc && !strcmp(argv[0], MAIN_STUB))
-		return stub_start(argc, argv);
+		return stub_start(argv);
 	args = main_exec(argv);
 	if (args) {
 		prctl(PR_SET_NAME, MAIN_STUB);
-		return stub_start(main_count(args), args);
+		return stub_start(args);
 	}
 	if (companion(MAIN_COMMANDS, path, sizeof(path)))
 		execv(path, argv);

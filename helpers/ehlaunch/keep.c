@@ -106,7 +106,7 @@ static int keep_attach(const struct keeping *k)
 	uint8_t frame[FRAME_HEADER + ATTACH_SIZE];
 	ssize_t n;
 	bool earlier;
-	int fd = hop_again(&earlier);
+	int fd = hop_connect(&earlier);
 
 	if (fd < 0)
 		return -1;

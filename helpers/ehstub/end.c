@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "exit.h"
 #include "fallback.h"
@@ -216,16 +215,11 @@ static const struct session_ops end_ops = {
 	.frame = end_on_frame,
 };
 
-int end_open(struct stub *s)
+void end_open(struct stub *s)
 {
 	const int64_t start = s->token[0] == '@' ? STUB_EXPLICIT_MS : STUB_ANSWER_MS;
 
-	s->memory =
-		mmap(NULL, JOB_MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (s->memory == MAP_FAILED)
-		return -ENOMEM;
 	session_init(&s->session, JOB_HOME, s->memory, start, END_LIMIT_MS, &end_ops, s);
 	session_name(&s->session, s->path);
 	job_end_channels(&s->session.end, JOB_CHANNEL_FILES + s->opens.nfiles);
-	return 0;
 }

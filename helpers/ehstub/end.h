@@ -5,6 +5,6 @@
 
 struct stub;
 
-int end_open(struct stub *s); /**< 0 or -ENOMEM */
+void end_open(struct stub *s); /**< begins, without a connection */
 
 #endif

@@ -203,7 +203,7 @@ void loop_run(struct stub *s)
 
 	for (;;) {
 		to->now = calls_now();
-		if (s->phase != PHASE_LOST && to->now >= job_end_deadline(&to->end)) {
+		if (s->phase != PHASE_LOST && to->now >= to->end.deadline) {
 			s->loss = to->routed || s->phase == PHASE_ASKS ? LOSS_LIMIT : LOSS_AGENT;
 			job_end_tick(&to->end, to->now);
 		}

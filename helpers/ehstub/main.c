@@ -4,5 +4,5 @@
 
 int main(int argc, char **argv)
 {
-	return stub_start(argc, argv);
+	return stub_start(argv);
 }

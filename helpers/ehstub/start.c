@@ -90,14 +90,12 @@ static void __attribute__((noreturn)) stand_in(struct stub *s)
 	s->signals = descriptor_above_2(calls_signalfd(~0ull));
 	if (s->ending < 0 || s->signals < 0)
 		fallback_give_up(s, "signalfd", errno);
-	ret = end_open(s);
-	if (ret)
-		fallback_give_up(s, "memory", -ret);
-	ret = hop_connect();
+	end_open(s);
+	ret = hop_connect(NULL);
 	if (ret < 0)
 		fallback_give_up(s, "agent of this node", -ret);
 	session_open(&s->session, ret);
-	ret = stub_send_job(s, job_end_deadline(&s->session.end));
+	ret = stub_send_job(s, s->session.end.deadline);
 	if (ret)
 		fallback_give_up(s, s->path, -ret);
 	/* While the answer is waited for, and before the program can have children. */
@@ -143,7 +141,7 @@ static void start_init(struct stub *s)
 	s->tty.out = &s->sinks[JOB_CHANNEL_TERMINAL - 1];
 }
 
-int stub_start(int argc, char **argv)
+int stub_start(char **argv)
 {
 	static struct stub stub; /* zero, so that it takes memory only as it is used */
 	struct stub *s = &stub;
@@ -152,7 +150,7 @@ int stub_start(int argc, char **argv)
 	start_init(s);
 	s->session.note.begun_us = calls_us();
 	s->all = argv;
-	argv = argc ? start_options(s, argv) : NULL;
+	argv = argv[0] ? start_options(s, argv) : NULL;
 	if (!argv) {
 		static const char *const usage[] = {
 			"ehstub: not to be run by hand; the kernel and ehctl start it"

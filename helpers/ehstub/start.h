@@ -5,6 +5,6 @@
 
 /** Stands in for a task from now on: see main.c for the arguments. Ends the process as the task ended; the
  *  exit status if it is returned. */
-int stub_start(int argc, char **argv);
+int stub_start(char **argv);
 
 #endif

@@ -72,7 +72,6 @@ struct stub {
 
 	/* the connection */
 	struct session session;
-	uint8_t *memory; /**< of the link */
 	bool ready; /**< the other end waits for GO */
 	bool noted, starved; /**< FRAME_NOTED has come, and said so */
 	bool again; /**< it was killed, and may be run again if memory was short: nothing is closed yet */
@@ -96,6 +95,7 @@ struct stub {
 	struct sink sinks[STUB_SINKS_MAX]; /**< 1, 2 and the terminal, and others */
 	struct opens opens;
 	struct tty tty;
+	_Alignas(4096) uint8_t memory[JOB_MEMORY]; /**< of the link */
 };
 
 extern char **environ;

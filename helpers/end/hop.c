@@ -64,7 +64,7 @@ static int hop_reach(int fd, bool *earlier)
 	return *earlier ? agent_connect_earlier(fd, owner) : err;
 }
 
-static int hop_socket(bool *earlier)
+int hop_connect(bool *earlier)
 {
 	int low, fd, err;
 
@@ -89,16 +89,6 @@ static int hop_socket(bool *earlier)
 	return fd;
 }
 
-int hop_connect(void)
-{
-	return hop_socket(NULL);
-}
-
-int hop_again(bool *earlier)
-{
-	return hop_socket(earlier);
-}
-
 void hop_open(struct hop *h, int socket)
 {
 	h->socket = socket;
@@ -116,7 +106,7 @@ void hop_close(struct hop *h)
 int hop_attach(struct hop *h, struct attach *a, const struct attached *told)
 {
 	uint8_t payload[ATTACH_SIZE];
-	int fd = hop_again(&h->earlier);
+	int fd = hop_connect(&h->earlier);
 
 	if (fd < 0)
 		return fd;

@@ -34,15 +34,15 @@ struct hop {
 /** Notes where this host's agent listens, and who it may be, for all later connections: call it before
  *  another host's files are seen. A connection then changes our current directory. */
 void hop_know(void);
-/** Connects to the agent of this network namespace: see helpers/common/agent_address.h. Returns a
- *  socket above descriptor 2, close-on-exec, or -errno; -EAGAIN: the agent accepts nobody at the
- *  moment. */
-int hop_connect(void);
-/** As hop_connect(), for what an agent knows already: that may be one of before, where
- *  agent_address_earlier() says: then *earlier is set. */
-int hop_again(bool *earlier);
+/**
+ * Connects to the agent of this network namespace: see helpers/common/agent_address.h. Returns a
+ * socket above descriptor 2, close-on-exec, or -errno; -EAGAIN: the agent accepts nobody at the
+ * moment. earlier: NULL; or for what an agent knows already, which may be one of before, where
+ * agent_address_earlier() says: then *earlier is set.
+ */
+int hop_connect(bool *earlier);
 /** Connects to the agent again: queues FRAME_ATTACH with `a`, of which token, ID and other node are
- *  filled in here, as an earlier agent has told them. 0, or -errno as of hop_again(). */
+ *  filled in here, as an earlier agent has told them. 0, or -errno as of hop_connect(). */
 int hop_attach(struct hop *h, struct attach *a, const struct attached *told);
 /** Uses this socket from now on, for frames of both directions. */
 void hop_open(struct hop *h, int socket);

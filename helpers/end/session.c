@@ -202,7 +202,7 @@ bool session_spare(struct session *s)
 
 int64_t session_deadline(const struct session *s)
 {
-	int64_t at = job_end_deadline(&s->end);
+	int64_t at = s->end.deadline;
 
 	if (s->known && s->hop.socket < 0 && s->hop.retry_at < at)
 		at = s->hop.retry_at;

@@ -80,7 +80,7 @@ void job_end_channels(struct job_end *e, uint32_t n)
 
 /* ---- states ---- */
 
-static void end_lose(struct job_end *e)
+void job_end_gone(struct job_end *e)
 {
 	enum job_state before = e->state;
 
@@ -425,7 +425,7 @@ int job_end_take(struct job_end *e, const uint8_t *payload, size_t length)
 	if (ret > 0)
 		ret = end_take_message(e, &frame);
 	if (ret < 0)
-		end_lose(e);
+		job_end_gone(e);
 	return ret;
 }
 
@@ -448,7 +448,7 @@ void job_end_detach(struct job_end *e, int64_t now)
 		return;
 	/* Home has not said GO, and will not: the program can run there at once. */
 	if (e->role == JOB_HOME && e->state < JOB_COMMITTED) {
-		end_lose(e);
+		job_end_gone(e);
 		return;
 	}
 	if (!e->link.attached)
@@ -457,16 +457,6 @@ void job_end_detach(struct job_end *e, int64_t now)
 	e->again = true;
 	e->detached = now;
 	e->deadline = now + e->limit_ms;
-}
-
-void job_end_gone(struct job_end *e)
-{
-	end_lose(e);
-}
-
-int64_t job_end_deadline(const struct job_end *e)
-{
-	return e->deadline;
 }
 
 void job_end_tick(struct job_end *e, int64_t now)
@@ -478,7 +468,7 @@ void job_end_tick(struct job_end *e, int64_t now)
 		e->deadline = now + e->start_ms;
 		return;
 	}
-	end_lose(e);
+	job_end_gone(e);
 }
 
 void job_end_set_limit(struct job_end *e, int64_t now, int64_t limit_ms)

@@ -83,7 +83,7 @@ struct job_end {
 	void *ctx;
 	int64_t start_ms; /**< until the program must run */
 	int64_t limit_ms; /**< without a connection */
-	int64_t deadline; /**< without a connection, or until the start; INT64_MAX: none */
+	int64_t deadline; /**< without a connection, or until the start: job_end_tick(); INT64_MAX: none */
 	int64_t detached; /**< when the last connection broke */
 	bool again; /**< one has broken since `deadline` was set for the start */
 };
@@ -106,7 +106,7 @@ void job_end_channels(struct job_end *e, uint32_t n);
 void job_end_attach(struct job_end *e);
 /** That connection is over, or at home's end before JOB_GO: there will be none. */
 void job_end_detach(struct job_end *e, int64_t now);
-/** The agents say that the other end has gone forever. */
+/** The other end has gone forever, as the agents say or as is found here. */
 void job_end_gone(struct job_end *e);
 /** Takes the payload of a FRAME_LINK. 0, -EPROTO, or what ops->message() returned; after an error
  *  the connection is of no use, and the job is lost. */
@@ -114,8 +114,7 @@ int job_end_take(struct job_end *e, const uint8_t *payload, size_t length);
 /** Writes the next FRAME_LINK, at most FRAME_HEADER + LINK_HEADER + JOB_MESSAGE_MAX bytes. Returns
  *  its length, 0: there is none. */
 size_t job_end_next(struct job_end *e, uint8_t *out, size_t room);
-/** When job_end_tick() must be called; INT64_MAX: never. */
-int64_t job_end_deadline(const struct job_end *e);
+/** To be called at the deadline. */
 void job_end_tick(struct job_end *e, int64_t now);
 /** Changes the limit without a connection; it begins again. */
 void job_end_set_limit(struct job_end *e, int64_t now, int64_t limit_ms);

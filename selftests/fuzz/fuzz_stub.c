@@ -181,7 +181,7 @@ static void begin(struct stub *s)
 		      files = input_byte(&world.in);
 	int pair[2];
 
-	memset(s, 0, sizeof(*s));
+	memset(s, 0, offsetof(struct stub, memory));
 	start_init(s);
 	/* It changes them. */
 	memcpy(argv, (const char *[]){ "ehstub", "@n1", "/bin/true", "true", NULL }, sizeof(argv));
@@ -203,7 +203,7 @@ static void begin(struct stub *s)
 	open_usual(s, kinds);
 	for (unsigned int i = 0; i < (files & 3); i++)
 		open_file(&s->opens, input_byte(&world.in));
-	must(!end_open(s));
+	end_open(s);
 	session_open(&s->session, one_end_connect());
 }
 
@@ -215,7 +215,6 @@ static bool was_refused(const struct stub *s)
 
 static void release(const struct stub *s)
 {
-	munmap(s->memory, JOB_MEMORY);
 	for (uint32_t i = 0; i < s->nsinks; i++)
 		if (s->sinks[i].held)
 			munmap(s->sinks[i].held, JOB_WINDOW);

@@ -21,8 +21,8 @@ static void test_story(void **state)
 	assert_int_equal(executor.e.state, JOB_COMMITTED);
 	tell(&executor, JOB_STARTED);
 	assert_int_equal(home.e.state, JOB_RUNNING);
-	assert_int_equal(job_end_deadline(&home.e), INT64_MAX);
-	assert_int_equal(job_end_deadline(&executor.e), INT64_MAX);
+	assert_int_equal(home.e.deadline, INT64_MAX);
+	assert_int_equal(executor.e.deadline, INT64_MAX);
 	assert_int_equal(job_end_room(&executor.e, 1), JOB_DATA_MAX);
 	assert_int_equal(job_end_room(&executor.e, 0), 0);
 	assert_int_equal(job_end_room(&home.e, 0), 0);
@@ -305,12 +305,12 @@ static void test_break_before_go(void **state)
 		assert_int_equal(home.before, at);
 		assert_int_equal(say(&home, JOB_GO), -EPIPE);
 		assert_int_equal(executor.lost, 0);
-		assert_int_equal(job_end_deadline(&executor.e), 5 + LIMIT);
+		assert_int_equal(executor.e.deadline, 5 + LIMIT);
 		job_end_tick(&executor.e, 4 + LIMIT);
 		assert_int_equal(executor.lost, 0);
 		job_end_tick(&executor.e, 5 + LIMIT);
 		assert_int_equal(executor.lost, 1);
-		assert_int_equal(job_end_deadline(&executor.e), INT64_MAX);
+		assert_int_equal(executor.e.deadline, INT64_MAX);
 	}
 	begin();
 	job_end_detach(&home.e, 5);
@@ -324,13 +324,13 @@ static void test_break_after_go(void **state)
 		run_to(at);
 		detach(100);
 		detach(200);
-		assert_int_equal(job_end_deadline(&home.e), 100 + LIMIT);
-		assert_int_equal(job_end_deadline(&executor.e), 100 + LIMIT);
+		assert_int_equal(home.e.deadline, 100 + LIMIT);
+		assert_int_equal(executor.e.deadline, 100 + LIMIT);
 		attach();
 		pump();
 		assert_int_equal(home.lost + executor.lost, 0);
 		if (at >= JOB_RUNNING)
-			assert_int_equal(job_end_deadline(&home.e), INT64_MAX);
+			assert_int_equal(home.e.deadline, INT64_MAX);
 		detach(300);
 		job_end_tick(&home.e, 300 + LIMIT);
 		assert_int_equal(home.lost, 1);
@@ -364,18 +364,18 @@ static void test_start_after_break(void **state)
 	struct side *both[] = { &home, &executor };
 
 	begin();
-	assert_int_equal(job_end_deadline(&home.e), START);
+	assert_int_equal(home.e.deadline, START);
 	for (int i = 0; i < 2; i++) {
 		struct job_end *e = &both[i]->e;
 		int64_t now = 100 + LIMIT - 1;
 
 		run_to(JOB_COMMITTED);
-		assert_int_equal(job_end_deadline(e), START);
+		assert_int_equal(e->deadline, START);
 		detach(100);
 		attach();
-		assert_true(job_end_deadline(e) <= now);
+		assert_true(e->deadline <= now);
 		job_end_tick(e, now);
-		assert_int_equal(job_end_deadline(e), now + START);
+		assert_int_equal(e->deadline, now + START);
 		job_end_tick(e, now + START - 1);
 		assert_int_equal(e->state, JOB_COMMITTED);
 		job_end_tick(e, now + START);
@@ -390,11 +390,11 @@ static void test_start_detached(void **state)
 	run_to(JOB_COMMITTED);
 	detach(100);
 	assert_int_equal(say(&executor, JOB_STARTED), 0);
-	assert_int_equal(job_end_deadline(&executor.e), 100 + LIMIT);
+	assert_int_equal(executor.e.deadline, 100 + LIMIT);
 	attach();
 	pump();
-	assert_int_equal(job_end_deadline(&executor.e), INT64_MAX);
-	assert_int_equal(job_end_deadline(&home.e), INT64_MAX);
+	assert_int_equal(executor.e.deadline, INT64_MAX);
+	assert_int_equal(home.e.deadline, INT64_MAX);
 }
 
 static void test_gone(void **state)

@@ -88,7 +88,7 @@ static void step(void)
 	if (!calm && one_in(hostile))
 		fault();
 	for (int i = 0; i < 2; i++) {
-		if (ends[i].alive && now >= job_end_deadline(&ends[i].e))
+		if (ends[i].alive && now >= ends[i].e.deadline)
 			job_end_tick(&ends[i].e, now);
 		check_bounds(i);
 	}
