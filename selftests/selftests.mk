@@ -58,7 +58,7 @@ $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
 $(O)/selftests/unit/test_named: $(O)/helpers/end/names.o
 
 # What waits for input.
-$(O)/selftests/unit/test_input: $(addprefix $(O)/helpers/ehguest/,input.o input_call.o walk.o) $(O)/helpers/end/calls.o
+$(O)/selftests/unit/test_input: $(addprefix $(O)/helpers/ehguest/,input.o input_call.o walk.o) $(addprefix $(O)/helpers/end/,calls.o text.o)
 
 # What the links between hosts cost.
 $(O)/selftests/unit/test_links: $(O)/tools/ehplan/links.o

@@ -18,6 +18,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "helpers/end/text.h"
+
 #define INPUT_POLLS 64 /* entries of poll() that are looked at at once */
 #define INPUT_SELECTS 1024 /* descriptors that select() is asked about */
 #define INPUT_VECTORS 64 /* parts of a readv() that are counted */
@@ -350,21 +352,15 @@ struct input_wish input_thread(const struct input_source *source, long pid, long
 	struct input_wish hidden = { 0 };
 	char name[80], text[256], *at = text;
 	ssize_t n;
-	int fd;
 
 	if (source->opened)
 		return call_opened(&c);
 	snprintf(name, sizeof(name), "/proc/%ld/task/%ld/syscall", pid, tid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	n = text_read(AT_FDCWD, name, text, sizeof(text));
 	/* Such as sudo, or one in the middle of its exec: nothing shows whether it waits. */
-	if (n < 0)
-		hidden.unsure = (errno == EACCES || errno == EPERM) && !input_is_over(pid, tid);
-	if (fd >= 0)
-		close(fd);
+	hidden.unsure = (n == -EACCES || n == -EPERM) && !input_is_over(pid, tid);
 	if (n <= 0)
 		return hidden;
-	text[n] = '\0';
 	c.number = strtol(at, &at, 10);
 	if (at == text || c.number < 0)
 		return nothing;

@@ -2,14 +2,11 @@
 /* The end of a job that is lost: nothing of it may run on. */
 #include "kill.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -24,25 +21,13 @@
 
 static void kill_listed(const char *name)
 {
-	char text[256];
-	long pid = 0;
-	ssize_t n;
-	int fd;
+	FILE *f = fopen(name, "re");
+	int pid;
 
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	while ((n = read(fd, text, sizeof(text))) > 0) {
-		for (ssize_t i = 0; i < n; i++) {
-			if (isdigit((unsigned char)text[i])) {
-				pid = pid * 10 + text[i] - '0';
-			} else if (pid) {
-				kill(pid, SIGKILL);
-				pid = 0;
-			}
-		}
-	}
-	close(fd);
+	while (f && fscanf(f, "%d", &pid) == 1)
+		kill(pid, SIGKILL);
+	if (f)
+		fclose(f);
 }
 
 static void kill_children(void)

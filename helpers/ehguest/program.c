@@ -19,6 +19,7 @@
 
 #include "ending.h"
 #include "helpers/end/calls.h"
+#include "helpers/end/text.h"
 #include "walk.h"
 
 #define PROGRAM_STOPPED 0x7f /* low byte; musl's WIFSTOPPED() overflows an int */
@@ -410,16 +411,10 @@ static bool program_moves(void *ctx, long pid, long tid)
 {
 	const struct program *p = ctx;
 	char name[80], text[512], *at, state;
-	ssize_t n;
-	int fd;
 
 	snprintf(name, sizeof(name), "/proc/%ld/task/%ld/stat", pid, tid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (text_read(AT_FDCWD, name, text, sizeof(text)) <= 0)
 		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
 	/* "TID (NAME) STATE PARENT GROUP …" */
 	at = strrchr(text, ')');
 	if (!at || at[1] != ' ' || !at[2])

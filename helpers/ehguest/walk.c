@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "walk.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -43,32 +41,22 @@ static bool walk_process(const struct walk *w, long pid, int depth)
 static bool walk_children(const struct walk *w, long pid, long tid, int depth)
 {
 	bool enough = false;
-	char name[80], text[256];
-	long child = 0;
-	ssize_t n;
-	int fd;
+	char name[80];
+	long child;
+	FILE *f;
 
 	if (depth == WALK_DEPTH)
 		return w->see(w->ctx, 0, 0);
 	snprintf(name, sizeof(name), "/proc/%ld/task/%ld/children", pid, tid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
+	f = fopen(name, "re");
 	/* Kernels without this file: it may have children. */
-	if (fd < 0) {
+	if (!f) {
 		snprintf(name, sizeof(name), "/proc/%ld/task/%ld", pid, tid);
 		return !access(name, F_OK) && w->see(w->ctx, 0, 0);
 	}
-	while (!enough && (n = read(fd, text, sizeof(text))) > 0) {
-		/* Each number is followed by a space, perhaps in the next piece. */
-		for (ssize_t i = 0; i < n && !enough; i++) {
-			if (isdigit((unsigned char)text[i])) {
-				child = child * 10 + text[i] - '0';
-			} else if (child) {
-				enough = walk_process(w, child, depth + 1);
-				child = 0;
-			}
-		}
-	}
-	close(fd);
+	while (!enough && fscanf(f, "%ld", &child) == 1)
+		enough = walk_process(w, child, depth + 1);
+	fclose(f);
 	return enough;
 }
 

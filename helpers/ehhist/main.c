@@ -33,6 +33,7 @@
 #include "query.h"
 #include "say.h"
 #include "store.h"
+#include "wire/descriptors.h"
 
 #define HIST_SOCKET 3
 #define HIST_MESSAGE 65536
@@ -120,24 +121,17 @@ static void hist_take(struct store *s, const char *text, size_t length, int fd)
 /* Bytes, 0 at the end, or -errno. */
 static ssize_t hist_receive(char *text, int *fd)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
 	struct iovec iov = { text, HIST_MESSAGE };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	ssize_t n = recvmsg(HIST_SOCKET, &msg, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *c;
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int fds[DESCRIPTORS_MAX];
+	union descriptors room;
+	ssize_t n;
 
-	*fd = -1;
+	descriptors_expect(&msg, &room, 1);
+	n = recvmsg(HIST_SOCKET, &msg, MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return -errno;
-	c = CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	*fd = descriptors_take(&msg, &room, fds) ? fds[0] : -1;
 	return n;
 }
 

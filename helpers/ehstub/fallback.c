@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "helpers/end/calls.h"
+#include "helpers/end/text.h"
 #include "say.h"
 #include "stub.h"
 
@@ -52,16 +53,10 @@ void fallback_by_shell(struct stub *s)
 /* The interpreter that the #! line names. NULL: there is no such line. */
 static const char *fallback_interpreter(const char *path, char line[FALLBACK_LINE])
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	char *from = line + 2;
-	ssize_t n;
 
-	n = fd < 0 ? -1 : read(fd, line, FALLBACK_LINE - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n < 2 || line[0] != '#' || line[1] != '!')
+	if (text_read(AT_FDCWD, path, line, FALLBACK_LINE) < 2 || line[0] != '#' || line[1] != '!')
 		return NULL;
-	line[n] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	from += strspn(from, " \t");
 	from[strcspn(from, " \t")] = '\0';

@@ -22,6 +22,7 @@
 #include "helpers/end/calls.h"
 #include "helpers/end/look.h"
 #include "helpers/end/names.h"
+#include "helpers/end/text.h"
 #include "signals.h"
 #include "stub.h"
 
@@ -93,15 +94,11 @@ static void take_descriptors(struct stub *s, struct job_spec *spec)
 
 static uint64_t core_filter(void)
 {
-	int fd = open("/proc/self/coredump_filter", O_RDONLY | O_CLOEXEC);
-	char text[32] = "";
-	ssize_t n = -1;
+	char text[32];
 
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	return n > 0 ? strtoull(text, NULL, 16) : CORE_FILTER;
+	return text_read(AT_FDCWD, "/proc/self/coredump_filter", text, sizeof(text)) > 0
+		       ? strtoull(text, NULL, 16)
+		       : CORE_FILTER;
 }
 
 /* What the kernel tells only to the process itself. The agent asks for the rest. */

@@ -21,6 +21,7 @@
 #include "descriptor.h"
 #include "helpers/common/number.h"
 #include "helpers/end/place.h"
+#include "helpers/end/text.h"
 
 #define OPENS_KCMP_FILE 0ul /* of linux/kcmp.h, which musl has not */
 #define OPENS_NUMBERS 1024 /* that are tried if there is no /proc */
@@ -74,19 +75,10 @@ static char *opens_path(int fd, const struct stat *st)
 static bool opens_is_locked(int fd)
 {
 	char name[DESCRIPTOR_NAME + 4] = "/proc/self/fdinfo/", text[1024];
-	ssize_t n = -1;
-	int info;
 
 	number_text(fd, name + strlen(name));
-	info = open(name, O_RDONLY | O_CLOEXEC);
-	if (info >= 0) {
-		n = read(info, text, sizeof(text) - 1);
-		close(info);
-	}
-	if (n < 0)
-		return true; /* it cannot be told */
-	text[n] = '\0';
-	return strstr(text, "lock:");
+	/* Perhaps it cannot be told. */
+	return text_read(AT_FDCWD, name, text, sizeof(text)) < 0 || strstr(text, "lock:");
 }
 
 /* Whether the parent has this open file in one of its descriptors, or it cannot be told. */
@@ -112,19 +104,12 @@ static bool opens_is_parents(int fd, const struct stat *st)
 
 static bool opens_has_children(void)
 {
-	char name[48] = "/proc/self/task/";
-	char byte;
-	ssize_t n;
-	int fd;
+	char name[48] = "/proc/self/task/", text[2];
 
 	number_text(getpid(), name + strlen(name));
 	strcat(name, "/children");
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return true;
-	n = read(fd, &byte, 1);
-	close(fd);
-	return n;
+	/* Perhaps it cannot be told. */
+	return text_read(AT_FDCWD, name, text, sizeof(text)) != 0;
 }
 
 /* Nobody else writes at the offset of this open file. */

@@ -12,6 +12,7 @@
 
 #include "descriptor.h"
 #include "helpers/common/number.h"
+#include "helpers/end/text.h"
 
 #define READERS_ANCESTORS 64
 #define READERS_EXITING 4u /* PF_EXITING of the kernel's linux/sched.h */
@@ -25,16 +26,10 @@ struct reader {
 
 static bool readers_stat(int process, struct reader *r)
 {
-	int fd = openat(process, "stat", O_RDONLY | O_CLOEXEC);
 	char text[512], *at;
-	ssize_t n;
 
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
+	if (text_read(process, "stat", text, sizeof(text)) <= 0)
 		return false;
-	text[n] = '\0';
 	/* "PID (NAME) STATE PARENT GROUP SESSION TTY ITS-GROUP FLAGS"; the name may have any character. */
 	at = strrchr(text, ')');
 	if (!at || strlen(at) <= 4)

@@ -13,11 +13,13 @@
 
 #include "helpers/common/mountinfo.h"
 #include "helpers/common/number.h"
+#include "helpers/end/text.h"
 #include "wire/view.h"
 
 #define PLACE_LOCAL "local "
 #define PLACE_VIEW "view"
 #define PLACE_SOURCE "ehsched" /* helpers/ehlaunch/view_fuse.c */
+#define PLACE_BOOT 36 /* bytes of the boot ID */
 
 struct place_text {
 	char *at, *end; /* the end is left for a NUL */
@@ -41,18 +43,13 @@ static void place_put_number(struct place_text *t, unsigned int v)
 
 static int place_local(dev_t device, struct place_text *t)
 {
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	char id[36];
-	ssize_t n;
+	char id[PLACE_BOOT + 1];
+	ssize_t n = text_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", id, sizeof(id));
 
-	if (fd < 0)
-		return -errno;
-	n = read(fd, id, sizeof(id));
-	close(fd);
-	if (n != sizeof(id))
-		return -EIO;
+	if (n != PLACE_BOOT)
+		return n < 0 ? n : -EIO;
 	place_put(t, PLACE_LOCAL, strlen(PLACE_LOCAL));
-	place_put(t, id, sizeof(id));
+	place_put(t, id, PLACE_BOOT);
 	place_put(t, " ", 1);
 	place_put_number(t, major(device));
 	place_put(t, ":", 1);
