@@ -65,7 +65,7 @@ $(O)/selftests/unit/test_links: $(O)/tools/ehplan/links.o
 
 # Which process an end takes for the agent.
 $(O)/selftests/unit/test_hop: WRAP = $(O)/libeh.a
-$(O)/selftests/unit/test_hop: $(addprefix $(O)/helpers/end/,hop.o spare.o)
+$(O)/selftests/unit/test_hop: $(addprefix $(O)/helpers/end/,hop.o open.o spare.o)
 
 # Their certificates.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"two_agents.h"' $(UNIT_SRC))): | $(addprefix $(O)/bin/,ehctl ehcert)

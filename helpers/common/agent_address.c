@@ -61,18 +61,23 @@ uid_t agent_owner(void)
 		       : (uid_t)-1;
 }
 
+static int address_connect(int socket, const struct sockaddr_un *to, socklen_t length,
+			   struct ucred *who)
+{
+	socklen_t size = sizeof(*who);
+
+	return connect(socket, (const struct sockaddr *)to, length) ||
+			       getsockopt(socket, SOL_SOCKET, SO_PEERCRED, who, &size)
+		       ? -errno
+		       : 0;
+}
+
 int agent_reach(int socket, const char *folder, struct ucred *who)
 {
-	socklen_t length = sizeof(*who);
 	struct sockaddr_un to;
 	int err = agent_address(socket, folder, &to);
 
-	if (err)
-		return err;
-	return connect(socket, (struct sockaddr *)&to, sizeof(to)) ||
-			       getsockopt(socket, SOL_SOCKET, SO_PEERCRED, who, &length)
-		       ? -errno
-		       : 0;
+	return err ? err : address_connect(socket, &to, sizeof(to), who);
 }
 
 bool agent_believes(uid_t uid, uid_t owner)
@@ -115,12 +120,11 @@ socklen_t agent_address_earlier(struct sockaddr_un *out)
 int agent_connect_earlier(int socket, uid_t owner)
 {
 	struct ucred who;
-	socklen_t size = sizeof(who);
 	struct sockaddr_un to;
 	socklen_t length = agent_address_earlier(&to);
+	int err = address_connect(socket, &to, length, &who);
 
-	if (connect(socket, (struct sockaddr *)&to, length) ||
-	    getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size))
-		return -errno;
+	if (err)
+		return err;
 	return agent_believes(who.uid, owner) ? 0 : -EPERM;
 }

@@ -412,29 +412,30 @@ void pty_step(struct pty *p)
 		pty_look(p);
 }
 
-void pty_exited(struct pty *p)
+/* Nothing more is typed. */
+static void pty_close_slave(struct pty *p)
 {
-	pty_tell_read(p);
 	p->offered = false;
 	p->look_at = SESSION_NEVER;
+	p->entered = false;
+	p->held_until = 0;
 	if (p->slave >= 0)
 		close(p->slave);
 	p->slave = -1;
+}
+
+void pty_exited(struct pty *p)
+{
+	pty_tell_read(p);
+	pty_close_slave(p);
 	p->dry = false;
 	p->ready = true;
-	p->entered = false;
-	p->held_until = 0;
 }
 
 void pty_close(struct pty *p)
 {
-	p->offered = false;
-	p->look_at = SESSION_NEVER;
-	p->entered = false;
-	p->held_until = 0;
-	if (p->slave >= 0)
-		close(p->slave);
+	pty_close_slave(p);
 	if (p->master >= 0)
 		close(p->master);
-	p->master = p->slave = -1;
+	p->master = -1;
 }

@@ -14,46 +14,21 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "helpers/end/open.h"
 #include "helpers/end/place.h"
-
-#define REAL_MEMORY 1 /* major number of the devices of memory */
-
-static int real_flags(const struct job_file *f)
-{
-	static const struct {
-		uint32_t ours;
-		int theirs;
-	} flags[] = {
-		{ JOB_OPEN_APPEND, O_APPEND }, { JOB_OPEN_NONBLOCK, O_NONBLOCK },
-		{ JOB_OPEN_SYNC, O_SYNC },     { JOB_OPEN_DSYNC, O_DSYNC },
-		{ JOB_OPEN_DIRECT, O_DIRECT }, { JOB_OPEN_NOATIME, O_NOATIME },
-	};
-	const bool reads = f->flags & JOB_OPEN_READ, writes = f->flags & JOB_OPEN_WRITE;
-	int mode = O_CLOEXEC | O_NOCTTY;
-
-	mode |= reads && writes ? O_RDWR : writes ? O_WRONLY : O_RDONLY;
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
-		if (f->flags & flags[i].ours)
-			mode |= flags[i].theirs;
-	return mode;
-}
 
 int real_device(const struct job_file *f)
 {
-	static const char *const devices[] = { [3] = "/dev/null",
-					       [5] = "/dev/zero",
-					       [7] = "/dev/full",
-					       [8] = "/dev/random",
-					       [9] = "/dev/urandom" };
+	const char *path = open_device(f->ino);
 	struct stat st;
 	int fd;
 
-	if (f->ino >= sizeof(devices) / sizeof(*devices) || !devices[f->ino])
+	if (!path)
 		return -ENXIO;
-	fd = open(devices[f->ino], real_flags(f));
+	fd = open(path, open_mode(f->flags));
 	if (fd < 0)
 		return -errno;
-	if (!fstat(fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(REAL_MEMORY, f->ino))
+	if (!fstat(fd, &st) && open_is_device(&st) && minor(st.st_rdev) == f->ino)
 		return fd;
 	close(fd);
 	return -ENXIO;
@@ -89,7 +64,7 @@ int real_open(struct reals *all, const struct job_file *f, uint32_t channel)
 		goto close_path;
 	/* What was compared, and nothing that has its name now. */
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", path);
-	fd = open(name, real_flags(f));
+	fd = open(name, open_mode(f->flags));
 	err = -errno;
 	if (fd < 0)
 		goto close_path;

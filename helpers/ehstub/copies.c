@@ -18,6 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "helpers/end/open.h"
 #include "job/end.h"
 
 /* Of a smaller one a reader is told of what was read only when the writer has been held up. */
@@ -27,7 +28,7 @@ static bool copies_watch(struct copies *c)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP | EPOLLET };
 
-	c->events = descriptor_above_2(epoll_create1(EPOLL_CLOEXEC));
+	c->events = open_above_2(epoll_create1(EPOLL_CLOEXEC));
 	return c->events >= 0 && !epoll_ctl(c->events, EPOLL_CTL_ADD, c->fd, &event);
 }
 
@@ -48,9 +49,9 @@ static bool copies_open_pipe(struct copies *c)
 
 	if (size < COPIES_PIPE || pipe2(c->pipe, O_NONBLOCK | O_CLOEXEC))
 		return false;
-	c->pipe[0] = descriptor_above_2(c->pipe[0]);
-	c->pipe[1] = descriptor_above_2(c->pipe[1]);
-	c->null = descriptor_above_2(open("/dev/null", O_WRONLY | O_CLOEXEC));
+	c->pipe[0] = open_above_2(c->pipe[0]);
+	c->pipe[1] = open_above_2(c->pipe[1]);
+	c->null = open_above_2(open("/dev/null", O_WRONLY | O_CLOEXEC));
 	if (c->pipe[0] < 0 || c->null < 0)
 		return false;
 	c->size = size;

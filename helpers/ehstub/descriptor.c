@@ -20,17 +20,6 @@
 #include "helpers/common/number.h"
 #include "helpers/end/calls.h"
 
-int descriptor_above_2(int fd)
-{
-	int high;
-
-	if (fd < 0 || fd > 2)
-		return fd;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	close(fd);
-	return high;
-}
-
 const char *descriptor_name(int fd, char name[DESCRIPTOR_NAME])
 {
 	static const char folder[] = "/proc/self/fd/";

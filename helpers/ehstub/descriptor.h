@@ -35,6 +35,5 @@ void descriptor_restore(int fd, enum kind kind);
 bool descriptor_is_master(int fd); /**< of a pseudo-terminal */
 ssize_t descriptor_read(int fd, enum kind kind, uint8_t *to, size_t room); /**< n or -errno */
 ssize_t descriptor_write(int fd, enum kind kind, const uint8_t *data, size_t n);
-int descriptor_above_2(int fd); /**< moves it above 2; -1 stays -1 */
 
 #endif

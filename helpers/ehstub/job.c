@@ -22,6 +22,7 @@
 #include "helpers/end/calls.h"
 #include "helpers/end/look.h"
 #include "helpers/end/names.h"
+#include "helpers/end/open.h"
 #include "helpers/end/text.h"
 #include "signals.h"
 #include "stub.h"
@@ -83,7 +84,7 @@ static void take_descriptors(struct stub *s, struct job_spec *spec)
 	}
 	/* If it is none of them: programs ask for passwords there, pagers take their keys. */
 	if (s->tty.fd < 0 && !s->no_terminal)
-		s->tty.fd = descriptor_above_2(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
+		s->tty.fd = open_above_2(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
 	if (spec->flags & JOB_FD(1) && spec->flags & JOB_FD(2) && is_merged())
 		spec->flags |= JOB_MERGED;
 	if (s->tty.fd < 0)

@@ -20,12 +20,12 @@
 
 #include "descriptor.h"
 #include "helpers/common/number.h"
+#include "helpers/end/open.h"
 #include "helpers/end/place.h"
 #include "helpers/end/text.h"
 
 #define OPENS_KCMP_FILE 0ul /* of linux/kcmp.h, which musl has not */
 #define OPENS_NUMBERS 1024 /* that are tried if there is no /proc */
-#define OPENS_MEMORY 1 /* major number of the devices of memory */
 
 static int opens_compare(pid_t mine, pid_t other, int a, int b)
 {
@@ -170,29 +170,6 @@ static const char *opens_real(int fd, const struct stat *st, struct job_file *f)
 
 /* ---- kinds ---- */
 
-static uint32_t opens_flags(int fd)
-{
-	static const struct {
-		int theirs;
-		uint32_t ours;
-	} flags[] = {
-		{ O_APPEND, JOB_OPEN_APPEND },	 { O_NONBLOCK, JOB_OPEN_NONBLOCK },
-		{ O_SYNC, JOB_OPEN_SYNC },	 { O_DSYNC, JOB_OPEN_DSYNC },
-		{ O_NOATIME, JOB_OPEN_NOATIME },
-	};
-	int mode = fcntl(fd, F_GETFL);
-	uint32_t ours = 0;
-
-	if (mode & O_PATH)
-		return 0;
-	ours |= (mode & O_ACCMODE) != O_WRONLY ? JOB_OPEN_READ : 0;
-	ours |= (mode & O_ACCMODE) != O_RDONLY ? JOB_OPEN_WRITE : 0;
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
-		if ((mode & flags[i].theirs) == flags[i].theirs)
-			ours |= flags[i].ours;
-	return ours;
-}
-
 static bool opens_is_connected(int fd)
 {
 	struct sockaddr_storage peer;
@@ -208,20 +185,13 @@ static bool opens_is_connected(int fd)
 	return !getpeername(fd, (struct sockaddr *)&peer, &peer_size) || errno != ENOTCONN;
 }
 
-static bool opens_is_device(const struct stat *st)
-{
-	/* null, zero, full, random, urandom */
-	return major(st->st_rdev) == OPENS_MEMORY &&
-	       (1u << 3 | 1u << 5 | 1u << 7 | 1u << 8 | 1u << 9) >> minor(st->st_rdev) & 1;
-}
-
 /* What it is to be on the executor. NULL, or why it must stay here. */
 static const char *opens_classify(int fd, const struct stat *st, struct job_file *f)
 {
 	const char *why;
 
 	f->path = f->place = "";
-	f->flags = opens_flags(fd);
+	f->flags = open_flags(fd);
 	if (!f->flags)
 		return "is only a name of a file (O_PATH)";
 	switch (st->st_mode & S_IFMT) {
@@ -235,7 +205,7 @@ static const char *opens_classify(int fd, const struct stat *st, struct job_file
 	case S_IFCHR:
 		f->kind = JOB_DEVICE;
 		f->ino = minor(st->st_rdev);
-		return opens_is_device(st) ? NULL : "is a device of this host";
+		return open_is_device(st) ? NULL : "is a device of this host";
 	case S_IFREG:
 	case S_IFDIR:
 		f->kind = JOB_REAL;
@@ -317,11 +287,11 @@ static bool opens_look_low(struct opens *o)
 			continue;
 		switch (st.st_mode & S_IFMT) {
 		case S_IFIFO:
-			odd = (opens_flags(fd) & (JOB_OPEN_READ | JOB_OPEN_WRITE)) != way;
+			odd = (open_flags(fd) & (JOB_OPEN_READ | JOB_OPEN_WRITE)) != way;
 			break;
 		case S_IFCHR:
 			o->terminal |= opens_is_terminal(fd);
-			odd = opens_is_device(&st) && minor(st.st_rdev) != 3;
+			odd = open_is_device(&st) && minor(st.st_rdev) != 3;
 			break;
 		case S_IFREG:
 		case S_IFDIR:

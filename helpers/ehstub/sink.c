@@ -44,7 +44,7 @@ void sink_spare(struct sink *k)
 		sink_release(k);
 }
 
-void sink_drop(struct sink *k)
+static void sink_drop(struct sink *k)
 {
 	size_t left = k->length;
 

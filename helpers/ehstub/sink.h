@@ -44,8 +44,7 @@ void sink_end(struct sink *k, bool shut, int64_t at); /**< nothing more comes; a
 void sink_on_poll(struct sink *k, short events);
 void sink_step(struct sink *k); /**< says what must be said */
 void sink_settle_end(struct sink *k, enum sink_ends ends);
-void sink_drop(struct sink *k); /**< closes it */
-void sink_break(struct sink *k); /**< the same, as nobody reads it any more */
+void sink_break(struct sink *k); /**< closes it, as nobody reads it any more */
 void sink_spare(struct sink *k); /**< gives memory back in which nothing waits */
 
 #endif

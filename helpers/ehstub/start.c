@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "helpers/common/number.h"
-#include "helpers/ehstub/descriptor.h"
 #include "helpers/ehstub/end.h"
 #include "helpers/ehstub/fallback.h"
 #include "helpers/ehstub/job.h"
@@ -27,6 +26,7 @@
 #include "helpers/ehstub/stub.h"
 #include "helpers/ehstub/tokens.h"
 #include "helpers/end/calls.h"
+#include "helpers/end/open.h"
 
 #define START_FILES 80 /* descriptors that are nearly always enough */
 #define START_OURS 6 /* to the agent, for signals, and what is open for a moment */
@@ -85,9 +85,9 @@ static void __attribute__((noreturn)) stand_in(struct stub *s)
 	if (!start_raise_files(s, start_need(s)))
 		fallback_give_up(s, "", EMFILE);
 	/* Signals that are not read stay pending, for the program if it runs here after all. */
-	s->ending = descriptor_above_2(
-		calls_signalfd(SIGNALS_ENDING & ~(signals_ignored() | s->sigmask)));
-	s->signals = descriptor_above_2(calls_signalfd(~0ull));
+	s->ending =
+		open_above_2(calls_signalfd(SIGNALS_ENDING & ~(signals_ignored() | s->sigmask)));
+	s->signals = open_above_2(calls_signalfd(~0ull));
 	if (s->ending < 0 || s->signals < 0)
 		fallback_give_up(s, "signalfd", errno);
 	end_open(s);

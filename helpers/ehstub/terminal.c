@@ -13,7 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "descriptor.h"
+#include "helpers/end/open.h"
 
 static void terminal_set(int fd, const struct terminal *t)
 {
@@ -54,7 +54,7 @@ void terminal_open(struct tty *t)
 		name[sizeof(name) - 2] = '0' + t->fd % 10;
 		own = t->fd > 2 ? -1 : open(name, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	}
-	own = descriptor_above_2(own);
+	own = open_above_2(own);
 	t->out->kind = own < 0 ? KIND_OTHER : KIND_OWN;
 	if (own >= 0 && t->fd > 2)
 		close(t->fd);

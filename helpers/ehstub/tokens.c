@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "descriptor.h"
 #include "helpers/common/number.h"
+#include "helpers/end/open.h"
 
 #define TOKENS_FIFO "fifo:"
 
@@ -62,7 +62,7 @@ static void tokens_mark(struct opens *o, unsigned long read, unsigned long write
 
 static bool tokens_open(struct opens *o, const char *path, int mode, uint32_t flags)
 {
-	int fd = descriptor_above_2(open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	int fd = open_above_2(open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 
 	if (fd < 0)
 		return false;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "helpers/common/agent_address.h"
+#include "helpers/end/open.h"
 #include "helpers/end/spare.h"
 #include "job/backoff.h"
 
@@ -22,16 +23,11 @@ static uid_t hop_owner;
 
 void hop_know(void)
 {
-	int low =
-		syscall(SYS_open_tree, AT_FDCWD, AGENT_FOLDER, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-
 	hop_knows = true;
 	hop_owner = agent_owner();
-	if (low < 0)
-		return;
 	/* A mount of its own: no path leads from it to other files of this host. */
-	hop_folder = fcntl(low, F_DUPFD_CLOEXEC, 3);
-	close(low);
+	hop_folder = open_above_2(syscall(SYS_open_tree, AT_FDCWD, AGENT_FOLDER,
+					  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
 }
 
 /* As agent_connect(), in the directory that was noted. */
@@ -66,19 +62,11 @@ static int hop_reach(int fd, bool *earlier)
 
 int hop_connect(bool *earlier)
 {
-	int low, fd, err;
+	int fd, err;
 
-	low = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (low < 0)
+	fd = open_above_2(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	if (fd < 0)
 		return -errno;
-	fd = low;
-	if (low < 3) {
-		fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
-		err = -errno;
-		close(low);
-		if (fd < 0)
-			return err;
-	}
 	/* Not blocking: an agent that is stuck, with a full queue, would hold us forever. */
 	err = hop_reach(fd, earlier);
 	if (err) {
