@@ -19,15 +19,6 @@ int agent_cookie(int socket, uint64_t *cookie)
 	return getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, cookie, &length) ? -errno : 0;
 }
 
-/* Not printf(), as number_text(). Returns where the text ends. */
-static char *address_text(char *to, const char *text)
-{
-	while (*text)
-		*to++ = *text++;
-	*to = '\0';
-	return to;
-}
-
 int agent_address(int socket, const char *folder, struct sockaddr_un *out)
 {
 	uint64_t cookie;
@@ -39,8 +30,8 @@ int agent_address(int socket, const char *folder, struct sockaddr_un *out)
 	*out = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(folder) + AGENT_NAME_MAX > sizeof(out->sun_path))
 		return -ENAMETOOLONG;
-	to = address_text(out->sun_path, folder);
-	to = address_text(to, *folder ? "/agent." : "agent.");
+	to = stpcpy(out->sun_path, folder);
+	to = stpcpy(to, *folder ? "/agent." : "agent.");
 	number_text(cookie, to);
 	return 0;
 }
@@ -48,7 +39,7 @@ int agent_address(int socket, const char *folder, struct sockaddr_un *out)
 void agent_folder_of(uid_t uid, char out[AGENT_FOLDER_SIZE])
 {
 	/* Not by XDG_RUNTIME_DIR: ends of jobs have the environment of their task, or none. */
-	address_text(number_text(uid, address_text(out, "/run/user/")), "/ehsched");
+	stpcpy(number_text(uid, stpcpy(out, "/run/user/")), "/ehsched");
 }
 
 uid_t agent_owner(void)

@@ -5,49 +5,39 @@
 #include <stdint.h>
 #include <string.h>
 
+#define NAMES_DIGITS "0123456789"
+
 bool names_is_good(const char name[LAUNCH_USER_MAX])
 {
 	size_t length = strnlen(name, LAUNCH_USER_MAX);
-	bool digits = true;
 
 	/* getent looks for a number as a number. */
 	if (!length || length == LAUNCH_USER_MAX || *name == '-' || *name == '+')
 		return false;
-	for (const char *c = name; *c; c++) {
+	for (const char *c = name; *c; c++)
 		if ((unsigned char)*c <= ' ' || *c == ':' || *c == '/' || *c == 0x7f)
 			return false;
-		digits = digits && *c >= '0' && *c <= '9';
-	}
-	return !digits;
-}
-
-static size_t names_digits(const char *text, size_t length)
-{
-	size_t n = 0;
-
-	while (n < length && text[n] >= '0' && text[n] <= '9')
-		n++;
-	return n;
+	return name[strspn(name, NAMES_DIGITS)];
 }
 
 bool names_is_id(const char *id)
 {
-	size_t length = strnlen(id, LAUNCH_ID_MAX), at = 0, n;
+	size_t n;
 
-	if (length == LAUNCH_ID_MAX)
+	if (strnlen(id, LAUNCH_ID_MAX) == LAUNCH_ID_MAX)
 		return false;
-	for (;; at++) {
-		n = names_digits(id + at, length - at);
-		at += n;
-		if (!n || at == length)
+	for (;; id += n + 1) {
+		n = strspn(id, NAMES_DIGITS);
+		if (!n)
 			return false;
-		if (id[at] != '.')
+		if (id[n] != '.')
 			break;
 	}
-	if (id[at++] != ':')
+	if (id[n] != ':')
 		return false;
-	n = names_digits(id + at, length - at);
-	return n && at + n == length;
+	id += n + 1;
+	n = strspn(id, NAMES_DIGITS);
+	return n && !id[n];
 }
 
 /* One line, and all of it: what was cut off is not an answer. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +23,7 @@ int program_find(const char *name, char *path, size_t size)
 	const char *at = getenv("PATH"), *end;
 	const size_t length = strlen(name);
 	int err = -ENOENT;
-	size_t folder;
+	int folder;
 
 	if (!length)
 		return -EINVAL;
@@ -39,12 +40,9 @@ int program_find(const char *name, char *path, size_t size)
 	for (;; at = end + 1) {
 		end = at + strcspn(at, ":");
 		folder = end - at;
-		if (folder + length + 3 <= size) {
-			/* an empty entry is the current directory */
-			memcpy(path, folder ? at : ".", folder ? folder : 1);
-			folder = folder ? folder : 1;
-			path[folder] = '/';
-			memcpy(path + folder + 1, name, length + 1);
+		/* an empty entry is the current directory */
+		if ((size_t)snprintf(path, size, "%.*s/%s", folder ? folder : 1, folder ? at : ".",
+				     name) < size) {
 			if (program_is(path))
 				return 0;
 			if (!access(path, F_OK))

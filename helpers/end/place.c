@@ -21,39 +21,18 @@
 #define PLACE_SOURCE "ehsched" /* helpers/ehlaunch/view_fuse.c */
 #define PLACE_BOOT 36 /* bytes of the boot ID */
 
-struct place_text {
-	char *at, *end; /* the end is left for a NUL */
-};
-
-static void place_put(struct place_text *t, const char *text, size_t n)
-{
-	if (n > (size_t)(t->end - t->at))
-		n = t->end - t->at;
-	memcpy(t->at, text, n);
-	t->at += n;
-	*t->at = '\0';
-}
-
-static void place_put_number(struct place_text *t, unsigned int v)
-{
-	char text[NUMBER_SIZE];
-
-	place_put(t, text, number_text(v, text) - text);
-}
-
-static int place_local(dev_t device, struct place_text *t)
+static int place_local(dev_t device, char *out)
 {
 	char id[PLACE_BOOT + 1];
 	ssize_t n = text_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", id, sizeof(id));
 
 	if (n != PLACE_BOOT)
 		return n < 0 ? n : -EIO;
-	place_put(t, PLACE_LOCAL, strlen(PLACE_LOCAL));
-	place_put(t, id, PLACE_BOOT);
-	place_put(t, " ", 1);
-	place_put_number(t, major(device));
-	place_put(t, ":", 1);
-	place_put_number(t, minor(device));
+	out = stpcpy(stpcpy(out, PLACE_LOCAL), id);
+	*out++ = ' ';
+	out = number_text(major(device), out);
+	*out++ = ':';
+	number_text(minor(device), out);
 	return 0;
 }
 
@@ -68,7 +47,7 @@ static bool place_is_global(const char *source, size_t n)
 }
 
 /* One of several hosts. 1; 0: its name is that of a local one; -errno. */
-static int place_network(dev_t device, struct place_text *t)
+static int place_network(dev_t device, char out[PLACE_MAX])
 {
 	char text[PLACE_MAX];
 	const int n = mountinfo_find(device, text, sizeof(text));
@@ -80,18 +59,19 @@ static int place_network(dev_t device, struct place_text *t)
 		return 0;
 	if (!strcmp(source, PLACE_SOURCE) ||
 	    !strncmp(text, "fuse." PLACE_SOURCE " ", sizeof("fuse." PLACE_SOURCE))) {
-		place_put(t, PLACE_VIEW, strlen(PLACE_VIEW));
+		strcpy(out, PLACE_VIEW);
 		return 1;
 	}
 	if (!place_is_global(source, strlen(source)))
 		return 0;
-	place_put(t, text, strlen(text));
-	return t->at == t->end ? -ENAMETOOLONG : 1;
+	if (n >= PLACE_MAX - 1)
+		return -ENAMETOOLONG;
+	strcpy(out, text);
+	return 1;
 }
 
 int place_of(int fd, char out[PLACE_MAX])
 {
-	struct place_text t = { out, out + PLACE_MAX - 1 };
 	struct statfs fs;
 	struct stat st;
 	int ret = 0;
@@ -103,10 +83,10 @@ int place_of(int fd, char out[PLACE_MAX])
 	if (view_is_kernels(fs.f_type))
 		return -EXDEV;
 	if (view_several_hosts(fs.f_type))
-		ret = place_network(st.st_dev, &t);
+		ret = place_network(st.st_dev, out);
 	if (ret)
 		return ret < 0 ? ret : 0;
-	return place_local(st.st_dev, &t);
+	return place_local(st.st_dev, out);
 }
 
 bool place_is_view(const char *place)

@@ -98,11 +98,6 @@ static uint32_t message_below(struct cursor *c, uint32_t value, uint32_t limit)
 	return value;
 }
 
-static bool message_bool(struct cursor *c)
-{
-	return message_below(c, cursor_u8(c), 2);
-}
-
 static uint32_t message_signal(struct cursor *c, uint32_t signal)
 {
 	return message_below(c, signal - 1, JOB_SIGNALS) + 1;
@@ -132,14 +127,14 @@ static void message_exit(struct cursor *c, struct job_message *m)
 
 	if (use && frame_exit_decode(&m->exit.use, use, FRAME_EXIT_SIZE))
 		cursor_fail(c);
-	m->exit.more = message_bool(c);
+	m->exit.more = cursor_bool(c);
 }
 
 static void message_terminal(struct cursor *c, struct job_message *m)
 {
 	const uint8_t *modes;
 
-	m->terminal.flush = message_bool(c);
+	m->terminal.flush = cursor_bool(c);
 	modes = cursor_bytes(c, TERMINAL_SIZE);
 	if (modes && terminal_decode(&m->terminal.modes, modes, TERMINAL_SIZE))
 		cursor_fail(c);
@@ -149,7 +144,7 @@ static void message_sent(struct cursor *c, struct job_message *m)
 {
 	m->sent.signal = message_signal(c, cursor_u8(c));
 	m->sent.reach = message_below(c, cursor_u8(c), JOB_REACHES);
-	m->sent.queued = message_bool(c);
+	m->sent.queued = cursor_bool(c);
 	if (!m->sent.queued)
 		return;
 	m->sent.pid = cursor_u32(c);
@@ -179,10 +174,10 @@ static void message_get(struct cursor *c, struct job_message *m)
 		message_sent(c, m);
 		break;
 	case JOB_FOREGROUND:
-		m->foreground = message_bool(c);
+		m->foreground = cursor_bool(c);
 		break;
 	case JOB_DATA:
-		m->data.copy = message_bool(c);
+		m->data.copy = cursor_bool(c);
 		m->data.bytes = message_rest(c, &m->data.length, 0, JOB_DATA_MAX);
 		break;
 	case JOB_WANT:
@@ -190,13 +185,13 @@ static void message_get(struct cursor *c, struct job_message *m)
 		m->total = cursor_u64(c);
 		break;
 	case JOB_OFFER:
-		m->ahead = message_bool(c);
+		m->ahead = cursor_bool(c);
 		break;
 	case JOB_SEEK:
 		m->offset = message_offset(c);
 		break;
 	case JOB_LOCK:
-		m->exclusive = message_bool(c);
+		m->exclusive = cursor_bool(c);
 		break;
 	case JOB_TERMINAL:
 		message_terminal(c, m);

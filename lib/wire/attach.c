@@ -14,15 +14,6 @@ static void get_text(struct cursor *c, char *to, size_t size)
 		strcpy(to, text); /* cursor_string() has seen its end */
 }
 
-static bool get_bool(struct cursor *c)
-{
-	uint8_t v = cursor_u8(c);
-
-	if (v > 1)
-		cursor_fail(c);
-	return v;
-}
-
 static int decoded(const struct cursor *c)
 {
 	return cursor_good(c) ? 0 : -EBADMSG;
@@ -52,8 +43,8 @@ int attach_decode(struct attach *a, const uint8_t *in, size_t length)
 	struct cursor c = cursor_of(in, length);
 
 	memset(a, 0, sizeof(*a));
-	a->executor = get_bool(&c);
-	a->stopped = get_bool(&c);
+	a->executor = cursor_bool(&c);
+	a->stopped = cursor_bool(&c);
 	a->pid = cursor_u32(&c);
 	a->uid = cursor_u32(&c);
 	a->started_ms = cursor_u64(&c);
@@ -62,7 +53,7 @@ int attach_decode(struct attach *a, const uint8_t *in, size_t length)
 	get_text(&c, a->other, sizeof(a->other));
 	get_text(&c, a->command, sizeof(a->command));
 	if (cursor_left(&c))
-		a->over = get_bool(&c);
+		a->over = cursor_bool(&c);
 	return decoded(&c);
 }
 
@@ -97,8 +88,8 @@ int attached_decode(struct attached *a, const uint8_t *in, size_t length)
 	get_text(&c, a->id, sizeof(a->id));
 	get_text(&c, a->other, sizeof(a->other));
 	get_text(&c, a->host, sizeof(a->host));
-	a->retry = get_bool(&c);
-	a->wait = get_bool(&c);
+	a->retry = cursor_bool(&c);
+	a->wait = cursor_bool(&c);
 	return decoded(&c);
 }
 
@@ -189,8 +180,8 @@ int kept_decode(struct kept *k, const uint8_t *in, size_t length)
 	struct cursor c = cursor_of(in, length);
 
 	memset(k, 0, sizeof(*k));
-	k->executor = get_bool(&c);
-	k->known = get_bool(&c);
+	k->executor = cursor_bool(&c);
+	k->known = cursor_bool(&c);
 	k->uid = cursor_u32(&c);
 	k->number = cursor_u32(&c);
 	get_text(&c, k->token, sizeof(k->token));

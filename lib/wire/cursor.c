@@ -37,6 +37,15 @@ uint8_t cursor_u8(struct cursor *c)
 	return p ? *p : 0;
 }
 
+bool cursor_bool(struct cursor *c)
+{
+	const uint8_t v = cursor_u8(c);
+
+	if (v > 1)
+		cursor_fail(c);
+	return v;
+}
+
 uint16_t cursor_u16(struct cursor *c)
 {
 	const uint8_t *p = cursor_bytes(c, 2);

@@ -36,6 +36,8 @@ const uint8_t *cursor_bytes(struct cursor *c, size_t n);
 /** Copies the next `n` bytes, zeros after an error. */
 void cursor_copy(struct cursor *c, void *to, size_t n);
 uint8_t cursor_u8(struct cursor *c);
+/** Returns the next byte, which is 0 or 1. */
+bool cursor_bool(struct cursor *c);
 uint16_t cursor_u16(struct cursor *c);
 uint32_t cursor_u32(struct cursor *c);
 uint64_t cursor_u64(struct cursor *c);
