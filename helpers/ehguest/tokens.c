@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "helpers/end/open.h"
 #include "input.h"
 
 #define TOKENS_LIE_MS \
@@ -36,28 +37,6 @@ void tokens_init(struct tokens *t, struct session *session)
 
 /* ---- the start ---- */
 
-/* Which of the job's files: one to take from, and one to put back into. */
-static bool tokens_find(struct tokens *t, const struct job_spec *spec)
-{
-	unsigned int from = 0, to = 0;
-
-	for (uint32_t i = 0; i < spec->nfiles; i++) {
-		const uint32_t flags = spec->files[i].flags;
-
-		if (!(flags & JOB_OPEN_TOKENS) || spec->files[i].kind != JOB_STREAM)
-			continue;
-		if (flags & JOB_OPEN_READ) {
-			t->from = JOB_CHANNEL_FILES + i;
-			from++;
-		}
-		if (flags & JOB_OPEN_WRITE) {
-			t->to = JOB_CHANNEL_FILES + i;
-			to++;
-		}
-	}
-	return from == 1 && to == 1 && t->from != t->to;
-}
-
 static bool tokens_is_nonblocking(const struct job_spec *spec, uint32_t channel)
 {
 	return spec->files[channel - JOB_CHANNEL_FILES].flags & JOB_OPEN_NONBLOCK;
@@ -75,7 +54,9 @@ int tokens_open(struct tokens *t, const struct job_spec *spec)
 	char name[40];
 	int err;
 
-	if (!tokens_find(t, spec))
+	t->from = open_tokens(spec->files, spec->nfiles, JOB_OPEN_READ);
+	t->to = open_tokens(spec->files, spec->nfiles, JOB_OPEN_WRITE);
+	if (!t->from || !t->to || t->from == t->to)
 		return 0;
 	if (pipe2(t->its, O_CLOEXEC))
 		return -errno;

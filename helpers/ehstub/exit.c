@@ -11,7 +11,6 @@
 #include "opened.h"
 #include "signals.h"
 #include "stub.h"
-#include "typed.h"
 
 #define EXIT_NOTED_MS 2000
 #define EXIT_KILLER_MS 6000 /* the agent asks the executor who has killed it */
@@ -161,7 +160,7 @@ static void exit_drained(struct stub *s)
 	if (s->use.status & 0x7f)
 		terminal_restore(&s->tty);
 	exit_make_up(s);
-	typed_give_back(&s->tty);
+	terminal_give_back(&s->tty);
 	session_note(&s->session, NOTE_ENDED);
 	session_write(&s->session);
 	exit_enter(s, PHASE_NOTES,

@@ -11,7 +11,6 @@
 #include "helpers/end/calls.h"
 #include "signals.h"
 #include "stub.h"
-#include "typed.h"
 
 /*
  * There is no event for becoming the foreground group (a shell sends SIGCONT only to stopped jobs),
@@ -58,9 +57,9 @@ static void loop_stop(struct stub *s)
 	if (!sig || s->cont)
 		return;
 	/* Answers that are due go first: none of what is read after this is lost with a stop. */
-	typed_step(&s->tty, true);
+	terminal_read_step(&s->tty, true);
 	s->stop = 0;
-	if (typed_give_back(&s->tty))
+	if (terminal_give_back(&s->tty))
 		s->tty.tell = s->tty.tell_flush = true;
 	terminal_step(&s->tty, true);
 	session_write(&s->session);
@@ -85,7 +84,7 @@ static void loop_step(struct stub *s)
 			source_look(&s->sources[i]);
 			source_step(&s->sources[i]);
 		}
-		typed_step(&s->tty, false);
+		terminal_read_step(&s->tty, false);
 	}
 	for (uint32_t i = 0; i < s->nsinks; i++)
 		sink_step(&s->sinks[i]);

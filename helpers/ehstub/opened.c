@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "descriptor.h"
+#include "helpers/end/open.h"
 #include "stub.h"
 
 #define OPENED_LOCK_MS 20 /* between two tries */
@@ -149,25 +150,10 @@ int opened_lock(struct stub *s)
 
 /* ---- tokens of make's jobserver ---- */
 
-/* Of the files of tokens the one that is read, or written; 0: there is none, or more than one. */
-static uint32_t opened_tokens(const struct opens *o, uint32_t way)
-{
-	uint32_t channel = 0;
-
-	for (uint32_t i = 0; i < o->nfiles; i++) {
-		if (!(o->files[i].flags & JOB_OPEN_TOKENS) || !(o->files[i].flags & way))
-			continue;
-		if (channel)
-			return 0;
-		channel = JOB_CHANNEL_FILES + i;
-	}
-	return channel;
-}
-
 void opened_make_up(struct stub *s)
 {
-	const uint32_t in = opened_tokens(&s->opens, JOB_OPEN_READ);
-	const uint32_t out = opened_tokens(&s->opens, JOB_OPEN_WRITE);
+	const uint32_t in = open_tokens(s->opens.files, s->opens.nfiles, JOB_OPEN_READ);
+	const uint32_t out = open_tokens(s->opens.files, s->opens.nfiles, JOB_OPEN_WRITE);
 	struct source *from = in && out && in != out ? opened_source(s, in) : NULL;
 	struct sink *to = from ? opened_sink(s, out) : NULL;
 	uint64_t kept, back;

@@ -12,7 +12,7 @@
 #include "source.h"
 #include "wire/terminal.h"
 
-#define TYPED_MAX 4096 /**< bytes of the longest line of a terminal */
+#define TERMINAL_LINE 4096 /**< bytes of the longest line of a terminal */
 
 struct tty {
 	struct session *session;
@@ -30,7 +30,7 @@ struct tty {
 	bool kept; /**< `typed` is the last input that was sent, not known to be read */
 	uint32_t typed_length; /**< 0: end of file */
 	uint64_t sent, taken; /**< bytes sent, and read by the task; an end of file counts as one */
-	uint8_t typed[TYPED_MAX];
+	uint8_t typed[TERMINAL_LINE];
 };
 
 int terminal_get(int fd, struct terminal *t); /**< 0 or -errno */
@@ -43,5 +43,9 @@ void terminal_settle(struct tty *t); /**< sets pending modes if it may do so now
 void terminal_restore(struct tty *t); /**< to those from before the task */
 void terminal_show(struct tty *t, const uint8_t *data, size_t n);
 void terminal_hangup(struct tty *t);
+/** Answers what the task reads, while it runs. `stopped`: its stub is about to stop, and reads nothing more. */
+void terminal_read_step(struct tty *t, bool stopped);
+/** Puts input back that the task has not read. Whether there was any. */
+bool terminal_give_back(struct tty *t);
 
 #endif

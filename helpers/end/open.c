@@ -6,7 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "wire/job.h"
+#include "job/message.h"
 
 #define OPEN_MEMORY 1 /* major number of the devices of memory */
 
@@ -74,4 +74,19 @@ bool open_is_device(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && major(st->st_rdev) == OPEN_MEMORY &&
 	       open_device(minor(st->st_rdev));
+}
+
+uint32_t open_tokens(const struct job_file *files, uint32_t n, uint32_t way)
+{
+	uint32_t channel = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!(files[i].flags & JOB_OPEN_TOKENS) || !(files[i].flags & way) ||
+		    files[i].kind != JOB_STREAM)
+			continue;
+		if (channel)
+			return 0;
+		channel = JOB_CHANNEL_FILES + i;
+	}
+	return channel;
 }

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "wire/job.h"
+
 /** Moves a descriptor above 2, where the task has none of its usual ones; -1 stays -1. */
 int open_above_2(int fd);
 /** JOB_OPEN_… of this descriptor; 0: it is only a name of a file (O_PATH). */
@@ -18,5 +20,8 @@ int open_mode(uint32_t flags);
 const char *open_device(uint64_t minor);
 /** Whether this is such a device. */
 bool open_is_device(const struct stat *st);
+/** The channel of the file of tokens of make's jobserver that is read (JOB_OPEN_READ), or written; 0: there is none,
+ *  or more than one. */
+uint32_t open_tokens(const struct job_file *files, uint32_t n, uint32_t way);
 
 #endif

@@ -111,7 +111,7 @@ static void check(void)
 
 		must(c->taken <= c->copied && c->copied - c->taken <= COPIES_MAX);
 	}
-	must(mine.tty.typed_length <= TYPED_MAX);
+	must(mine.tty.typed_length <= TERMINAL_LINE);
 }
 
 /* ---- what it has open ---- */
