@@ -225,7 +225,7 @@ static const char *opens_classify(int fd, const struct stat *st, struct job_file
 
 /* ---- the lists ---- */
 
-static bool opens_put(struct opens *o, int fd, uint32_t channel)
+bool opens_put(struct opens *o, int fd, uint32_t channel)
 {
 	uint32_t i = o->ndescriptors;
 

@@ -32,6 +32,8 @@ struct opens {
 /** Looks at all descriptors, before we have any of our own. False: `trouble` says what cannot be
  *  carried. */
 bool opens_look(struct opens *o);
+/** A descriptor that leads to this channel. False: there are too many, which is the `trouble`. */
+bool opens_put(struct opens *o, int fd, uint32_t channel);
 /** A source or a sink uses this channel. */
 void opens_use(struct opens *o, uint32_t channel);
 /** It is closed; with the last use of the channel the descriptors that lead there are, too. */

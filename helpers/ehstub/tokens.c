@@ -60,31 +60,18 @@ static void tokens_mark(struct opens *o, unsigned long read, unsigned long write
 	o->tokens = true;
 }
 
-static bool tokens_open(struct opens *o, const char *path, int mode, uint32_t flags)
+static int tokens_open(const char *path, int mode)
 {
-	int fd = open_above_2(open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-
-	if (fd < 0)
-		return false;
-	o->files[o->nfiles] =
-		(struct job_file){ .kind = JOB_STREAM, .flags = flags, .place = "", .path = "" };
-	o->fds[o->nfiles] = fd;
-	o->descriptors[o->ndescriptors++] =
-		(struct job_descriptor){ fd, JOB_CHANNEL_FILES + o->nfiles++ };
-	return true;
+	return open_above_2(open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-/* By ascending numbers, which what was added last may not have. */
-static void tokens_sort(struct opens *o)
+static void tokens_add(struct opens *o, int fd, uint32_t flags)
 {
-	for (uint32_t i = 1; i < o->ndescriptors; i++)
-		for (uint32_t j = i; j && o->descriptors[j].number < o->descriptors[j - 1].number;
-		     j--) {
-			struct job_descriptor last = o->descriptors[j];
-
-			o->descriptors[j] = o->descriptors[j - 1];
-			o->descriptors[j - 1] = last;
-		}
+	o->files[o->nfiles] = (struct job_file){
+		.kind = JOB_STREAM, .flags = flags | JOB_OPEN_TOKENS, .place = "", .path = ""
+	};
+	o->fds[o->nfiles] = fd;
+	opens_put(o, fd, JOB_CHANNEL_FILES + o->nfiles++);
 }
 
 /* The environment with another text for one variable. False: no memory. */
@@ -114,6 +101,7 @@ static bool tokens_fifo_open(struct opens *o, struct fifo *f, const char *text, 
 {
 	char path[PATH_MAX];
 	struct stat st;
+	int in, out;
 
 	if (o->tokens)
 		return f->path && length == f->length && !memcmp(f->path, text, length);
@@ -123,17 +111,20 @@ static bool tokens_fifo_open(struct opens *o, struct fifo *f, const char *text, 
 	memcpy(path, text, length);
 	path[length] = '\0';
 	/* It is of no use without a maker, and then make itself says so. */
-	if (stat(path, &st) || !S_ISFIFO(st.st_mode) ||
-	    !tokens_open(o, path, O_RDONLY, JOB_OPEN_READ | JOB_OPEN_TOKENS))
+	if (stat(path, &st) || !S_ISFIFO(st.st_mode))
 		return false;
-	if (!tokens_open(o, path, O_WRONLY, JOB_OPEN_WRITE | JOB_OPEN_TOKENS)) {
-		close(o->fds[--o->nfiles]);
-		o->ndescriptors--;
+	in = tokens_open(path, O_RDONLY);
+	if (in < 0)
+		return false;
+	out = tokens_open(path, O_WRONLY);
+	if (out < 0) {
+		close(in);
 		return false;
 	}
+	tokens_add(o, in, JOB_OPEN_READ);
+	tokens_add(o, out, JOB_OPEN_WRITE);
 	o->tokens = true;
-	*f = (struct fifo){ text, length, o->fds[o->nfiles - 2], o->fds[o->nfiles - 1] };
-	tokens_sort(o);
+	*f = (struct fifo){ text, length, in, out };
 	return true;
 }
 
