@@ -19,7 +19,7 @@ static unsigned int idle_top(const struct eh_idle *i)
 	return i->options.topology.l;
 }
 
-static unsigned int digit(const struct eh_idle *i, uint32_t node, unsigned int level)
+static unsigned int idle_digit(const struct eh_idle *i, uint32_t node, unsigned int level)
 {
 	unsigned int n = i->options.topology.n;
 
@@ -52,7 +52,7 @@ static uint32_t idle_leader(const struct eh_idle *i, unsigned int level)
 
 /* ---- what is told upward ---- */
 
-static void idle_tell_offer(struct eh_idle *i, bool idle_beat)
+static void idle_tell_offer(struct eh_idle *i, bool beat)
 {
 	uint32_t to = idle_leader(i, 1);
 
@@ -62,7 +62,7 @@ static void idle_tell_offer(struct eh_idle *i, bool idle_beat)
 			  &(struct eh_idle_message){
 				  .type = EH_IDLE_OFFER,
 				  .level = 1,
-				  .offer = { i->purse.offer, i->leader_reign, idle_beat } });
+				  .offer = { i->purse.offer, i->leader_reign, beat } });
 }
 
 static void idle_tell_some(struct eh_idle *i, unsigned int level)
@@ -130,7 +130,7 @@ static bool idle_pass(struct eh_idle *i, struct eh_idle_ask ask, uint32_t to, un
 /* Which child of the group of level 1 the home is; 2^n: none. */
 static unsigned int idle_home_child(const struct eh_idle *i, const struct eh_idle_ask *ask)
 {
-	return idle_together(i, ask->home, 1) ? digit(i, ask->home, 1)
+	return idle_together(i, ask->home, 1) ? idle_digit(i, ask->home, 1)
 					      : 1u << i->options.topology.n;
 }
 
@@ -223,7 +223,7 @@ static void idle_on_ask(struct eh_idle *i, uint32_t from, const struct eh_idle_m
 	if (ask->down)
 		eh_best_take(&i->leads[msg->level].told);
 	if (ask->missed && msg->level > 1)
-		eh_pool_none(i->leads[msg->level].pool, digit(i, from, msg->level), ask->tier);
+		eh_pool_none(i->leads[msg->level].pool, idle_digit(i, from, msg->level), ask->tier);
 	idle_look(i, msg->level, *ask);
 }
 
@@ -233,7 +233,7 @@ static void idle_on_offer(struct eh_idle *i, uint32_t from, const struct eh_idle
 {
 	struct eh_idle_message back = { .type = EH_IDLE_TAKEN,
 					.taken = { .life = msg->offer.credits.life } };
-	unsigned int child = digit(i, from, 1);
+	unsigned int child = idle_digit(i, from, 1);
 
 	if (!i->rank || !idle_together(i, from, 1))
 		return;
@@ -272,7 +272,7 @@ static void idle_on_message(struct eh_idle *i, uint32_t from, const struct eh_id
 	case EH_IDLE_SOME:
 		if (msg->level < 2 || msg->level > i->rank || !idle_together(i, from, msg->level))
 			break;
-		eh_pool_some(i->leads[msg->level].pool, digit(i, from, msg->level), from,
+		eh_pool_some(i->leads[msg->level].pool, idle_digit(i, from, msg->level), from,
 			     &msg->some.best, msg->some.version, i->now);
 		break;
 	case EH_IDLE_ASK:
@@ -355,7 +355,7 @@ static int idle_set_role(struct eh_idle *i, unsigned int rank, uint32_t parent)
 	return err;
 }
 
-static void beat(struct eh_idle *i)
+static void idle_beat(struct eh_idle *i)
 {
 	uint64_t silent = 3ull * i->options.heartbeat_ms;
 
@@ -394,7 +394,7 @@ int eh_idle_step(struct eh_idle *i, const struct eh_idle_event *event, uint64_t 
 	idle_begin_step(i, now, emit, ctx);
 	switch (event->type) {
 	case EH_IDLE_TICK:
-		beat(i);
+		idle_beat(i);
 		break;
 	case EH_IDLE_TASKS:
 		eh_purse_tasks(&i->purse, event->tasks);
@@ -414,7 +414,7 @@ int eh_idle_step(struct eh_idle *i, const struct eh_idle_event *event, uint64_t 
 	case EH_IDLE_ROLE:
 		err = idle_set_role(i, event->role.rank, event->role.parent);
 		if (err != -EINVAL)
-			beat(i);
+			idle_beat(i);
 		break;
 	case EH_IDLE_GONE:
 		if (event->node == idle_leader(i, 1))

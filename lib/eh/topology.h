@@ -43,8 +43,7 @@ char *eh_code_format_octal(const struct eh_topology *t, struct eh_code code,
 /** The top is its own parent. */
 struct eh_code eh_code_parent(const struct eh_topology *t, struct eh_code code);
 /** `code` is not a node (level 0). */
-struct eh_code eh_code_child(const struct eh_topology *t, struct eh_code code,
-			     unsigned int idle_digit);
+struct eh_code eh_code_child(const struct eh_topology *t, struct eh_code code, unsigned int digit);
 
 /** The neighbour in the cube of its siblings whose code differs in this bit 0..n-1. Not for the top. */
 struct eh_code eh_code_neighbour(struct eh_code code, unsigned int bit);
