@@ -129,8 +129,7 @@ static void hello_on_answer(void *ctx, int status, const json_t *reply)
 	if (!cluster || strcmp(cluster, p->agent->config->cluster) || !node ||
 	    strcmp(node, p->text)) {
 		h2_conn_close(p->conn, H2_END_REFUSED,
-			      "it belongs to another cluster, or is "
-			      "another node");
+			      "it belongs to another cluster, or is another node");
 		return;
 	}
 	if (!hello_fits(p, reply, why)) {

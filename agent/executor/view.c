@@ -172,10 +172,7 @@ static int view_expect_synced(struct view_mounted *v)
 
 static void view_idle(struct view_mounted *v)
 {
-	const unsigned int ms = v->home->agent->config->link_idle;
-	const struct timeval idle = { ms / 1000, ms % 1000 * 1000 };
-
-	evtimer_add(v->idle, &idle);
+	clock_arm(v->idle, v->home->agent->config->link_idle);
 }
 
 static void view_taken(struct view_mounted *v)

@@ -112,13 +112,10 @@ static void view_again(struct view_mounted *v, unsigned int i)
 
 static void view_again_later(struct view_mounted *v)
 {
-	struct timeval wait;
-
 	if (evtimer_pending(v->again, NULL))
 		return;
 	v->wait_ms = backoff_next(v->wait_ms, AGAIN_MS, AGAIN_MAX_MS);
-	wait = (struct timeval){ v->wait_ms / 1000, v->wait_ms % 1000 * 1000 };
-	evtimer_add(v->again, &wait);
+	clock_arm(v->again, v->wait_ms);
 }
 
 /* Home's side says something at once when it is connected: its hello. */

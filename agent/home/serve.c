@@ -107,9 +107,7 @@ static void serve_leave(struct serve *v)
 /* The executor goes on with it in time, or its keeper comes, or that was it. */
 static void serve_wait(struct serve *v, uint64_t ms)
 {
-	const struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
-
-	evtimer_add(v->limit, &limit);
+	clock_arm(v->limit, ms);
 }
 
 /* There is no connection: the executor tries again. */
@@ -274,9 +272,19 @@ static int serve_ask(struct serve *v, const char *path, int socket)
 	return v->news < 0 ? v->news : 0;
 }
 
+/* Hears its keeper, and looks now and then whether it is needed. 0 or -ENOMEM. */
+static int serve_listen(struct serve *v)
+{
+	const unsigned int each_s = v->agent->config->link_idle / 1000 + 1;
+
+	v->told = event_new(v->agent->base, v->news, EV_READ | EV_PERSIST, serve_on_told, v);
+	if (!v->told || event_add(v->told, NULL) || clock_arm(v->idle, each_s * 1000))
+		return -ENOMEM;
+	return 0;
+}
+
 static int serve_start(struct serve *v, const char *path)
 {
-	const struct timeval look = { v->agent->config->link_idle / 1000 + 1, 0 };
 	int socket, err;
 
 	if (!v->which.uid && !v->agent->config->allow_root)
@@ -288,8 +296,7 @@ static int serve_start(struct serve *v, const char *path)
 	close(socket);
 	if (err)
 		return err;
-	v->told = event_new(v->agent->base, v->news, EV_READ | EV_PERSIST, serve_on_told, v);
-	return v->told && !event_add(v->told, NULL) && !event_add(v->idle, &look) ? 0 : -ENOMEM;
+	return serve_listen(v);
 }
 
 /* ---- what there is ---- */
@@ -445,7 +452,6 @@ void serve_adopt(struct agent *agent, int socket, const struct kept *k)
 {
 	struct peer *to = peers_by_text(agent, k->other);
 	struct serve *v = to && *k->token ? serve_new(to) : NULL;
-	const struct timeval look = { agent->config->link_idle / 1000 + 1, 0 };
 
 	if (!v) {
 		close(socket);
@@ -456,8 +462,7 @@ void serve_adopt(struct agent *agent, int socket, const struct kept *k)
 	v->adopted = clock_ms();
 	v->which = (struct kept_head){ .uid = k->uid, .number = k->number };
 	memcpy(v->which.token, k->token, sizeof(v->which.token));
-	v->told = event_new(agent->base, socket, EV_READ | EV_PERSIST, serve_on_told, v);
-	if (!v->told || event_add(v->told, NULL) || event_add(v->idle, &look))
+	if (serve_listen(v))
 		serve_free(v);
 	else
 		serve_wait(v, agent->config->job_limit);
