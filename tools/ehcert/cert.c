@@ -59,10 +59,8 @@ static int cert_init(int argc, char **argv, bool json)
 	}
 	if (!dir || !*dir)
 		return bad_usage("init: one directory is required");
-	if (cluster && !cert_is_cluster(cluster))
-		return bad_usage("--cluster %s: letters, digits, dots, underscores and hyphens, at "
-				 "most %d, are a name",
-				 cluster, CERT_CLUSTER_MAX);
+	if (cluster && own_check_cluster(cluster))
+		return EXIT_USAGE;
 	code = cert_days(&days) ?: files_begin(&files, dir);
 	code = code ?: files_fresh(&files, AUTHORITY_CERT) ?: files_fresh(&files, AUTHORITY_KEY);
 	if (code)
@@ -93,10 +91,8 @@ static int cert_node(int argc, char **argv, bool json)
 	if (argc < 2 || argv[0][0] == '-')
 		return bad_usage("node: a directory and at least one host are required");
 	for (int i = 1; i < argc; i++)
-		if (!cert_is_host(argv[i]))
-			return bad_usage("'%s' is not a host name: letters, digits, dots and "
-					 "hyphens, at most %d, are one",
-					 argv[i], CERT_HOST_MAX);
+		if (own_check_host(argv[i]))
+			return EXIT_USAGE;
 	code = cert_days(&days) ?: authority_read(&a, argv[0]);
 	if (code)
 		return code;

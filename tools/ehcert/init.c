@@ -42,11 +42,8 @@ static int init_read(struct init *in, int argc, char **argv)
 		return bad_usage(optind == argc ? "a name for the cluster is required"
 						: "one name only");
 	in->cluster = argv[optind];
-	if (!cert_is_cluster(in->cluster))
-		return bad_usage(
-			"%s: letters, digits, dots, underscores and hyphens, at most %d, are a "
-			"name",
-			in->cluster, CERT_CLUSTER_MAX);
+	if (own_check_cluster(in->cluster))
+		return EXIT_USAGE;
 	if (eh_topology_parse(in->topology_given ?: INIT_TOPOLOGY, &in->topology))
 		return bad_usage("--topology %s: not n,l with n from 1 to %d, l from 1 to %d and "
 				 "n*l at most 30",

@@ -25,12 +25,28 @@ void own_name(char *host, size_t size)
 		snprintf(host, size, "%s", name);
 }
 
+int own_check_host(const char *host)
+{
+	if (cert_is_host(host))
+		return 0;
+	return bad_usage("'%s' is not a host name: at most %d letters, digits, dots and hyphens",
+			 host, CERT_HOST_MAX);
+}
+
+int own_check_cluster(const char *cluster)
+{
+	if (cert_is_cluster(cluster))
+		return 0;
+	return bad_usage(
+		"'%s' is not the name of a cluster: at most %d letters, digits, dots, hyphens "
+		"and underscores",
+		cluster, CERT_CLUSTER_MAX);
+}
+
 int own_host(const char *given, char *host, size_t size)
 {
-	if (given && !cert_is_host(given))
-		return bad_usage("--host %s: letters, digits, dots and hyphens, at most %d, are a "
-				 "host name",
-				 given, CERT_HOST_MAX);
+	if (given && own_check_host(given))
+		return EXIT_USAGE;
 	if (given)
 		snprintf(host, size, "%s", given);
 	else

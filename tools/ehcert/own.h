@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/** @file own.h  This host: its name and the address at which others reach it. */
+/** @file own.h  Names in certificates; this host: its name and the address at which others reach it. */
 #ifndef EHCERT_OWN_H
 #define EHCERT_OWN_H
 
@@ -11,6 +11,9 @@
 
 /** This host's name, "" if it has none that a certificate may have. */
 void own_name(char *host, size_t size);
+/** Whether a certificate may have this name. 0, or an exit code after a message. */
+int own_check_host(const char *host);
+int own_check_cluster(const char *cluster);
 /** The name that is given, or this host's. 0, or an exit code after a message. */
 int own_host(const char *given, char *host, size_t size);
 /**
