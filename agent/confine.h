@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file confine.h
- * Takes from this process, for good, what an agent without rights never needs: whoever takes it over
+ * Takes from this process, for good, what an agent without rights never needs: an attacker who takes it over
  * gets no program started, no file changed, and nothing of the kernel that only few programs use.
  */
 #ifndef AGENT_CONFINE_H

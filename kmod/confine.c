@@ -103,8 +103,8 @@ static bool ehs_confine_has_caps(const struct cred *cred, const struct cred *age
 }
 
 /*
- * Who the security modules (SELinux, AppArmor, Smack) take a task with these
- * credentials for. AppArmor knows no other task's and no other credentials' id,
+ * The domain that the security modules (SELinux, AppArmor, Smack) give a task with these
+ * credentials. AppArmor knows no other task's and no other credentials' id,
  * only that of the current ones; so these are put on for a moment.
  */
 static void ehs_confine_lsm_id(const struct cred *cred, struct ehs_lsm_id *id)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file journal.h
- * Who ran what where, as entries of the journal with fields of their own (docs/operations.md), if
+ * Records what ran where and for whom, as entries of the journal with fields of their own (docs/operations.md), if
  * `audit` of the configuration says so.
  */
 #ifndef AGENT_BASE_JOURNAL_H

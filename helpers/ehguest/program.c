@@ -457,7 +457,7 @@ void program_tick(struct program *p)
 		program_resume(p);
 }
 
-/* The value is for the program. So is the number of the sender: whoever it is, he is not here. */
+/* The value is for the program. So is the number of the sender, which is not a process here. */
 static bool program_queue(const struct program *p, const struct job_message *m)
 {
 	siginfo_t info = { .si_signo = m->sent.signal, .si_code = SI_QUEUE };

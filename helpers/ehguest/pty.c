@@ -185,7 +185,7 @@ static int pty_out(struct pty *p, size_t most)
 }
 
 /*
- * A line editor (readline) shows that a line has ended, and then sets modes. Whoever sees the one may
+ * A line editor (readline) shows that a line has ended, and then sets modes. A user who sees the one may
  * type at once, and home must echo that. A moment later the modes are set, and said first.
  */
 static bool pty_holds(struct pty *p)

@@ -89,7 +89,7 @@ static void hist_answer(struct store *s, const json_t *ask, int to)
 	const struct timeval limit = { HIST_ANSWER_S, 0 };
 	json_t *answer;
 
-	/* Whoever asks after the end of a task is to find it. */
+	/* A question that comes after the end of a task is to find it. */
 	store_commit(s);
 	answer = query_answer(s, ask);
 	setsockopt(to, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));

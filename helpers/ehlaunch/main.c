@@ -229,7 +229,7 @@ static void main_loop(struct request *r, int known, int cgroup)
 		main_begin(LAUNCH_SOCKET);
 	}
 	for (;;) {
-		/* Full: whoever is next waits. */
+		/* Full: the next request waits. */
 		main_fds[FIRST].events =
 			rests || (listens && main_nfds == FIXED + AGENTS) ? 0 : POLLIN;
 		if (poll(main_fds, main_nfds, main_wait_ms(rests)) < 0) {

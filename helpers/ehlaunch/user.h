@@ -20,7 +20,7 @@ bool user_is_named(const char name[LAUNCH_USER_MAX], uid_t uid);
  */
 enum launch_stage user_find(const struct request *r, struct identity *out);
 /**
- * Who a user is, with all of its groups. In a child, as user_find(). `guest`: for a task of another
+ * Finds a user, with all groups. In a child, as user_find(). `guest`: for a task of another
  * host, of one of its users. 0, -EPERM: nothing is done for this user, -ENOENT: unknown, or of another number, or
  * another -errno.
  */

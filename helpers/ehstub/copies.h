@@ -11,7 +11,7 @@
 #include "descriptor.h"
 #include "job/end.h"
 
-/** Bytes of copies that the program has not read: a window, behind an answer. Whoever asks for more waits. */
+/** Bytes of copies that the program has not read: a window, behind an answer. A question for more waits. */
 #define COPIES_MAX (JOB_WINDOW + JOB_DATA_MAX)
 
 struct copies {

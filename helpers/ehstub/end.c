@@ -180,7 +180,7 @@ static void end_on_attached(void *ctx)
 	/* It may not have come to the agent before this one. */
 	if (s->phase == PHASE_STAYS && !s->noted)
 		session_note(&s->session, NOTE_ENDED);
-	/* Whoever is connected may take his time to execute the program. */
+	/* An end that is connected may take any time to execute the program. */
 	if (s->session.end.state == JOB_COMMITTED)
 		s->session.end.deadline = SESSION_NEVER;
 }

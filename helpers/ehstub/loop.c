@@ -41,7 +41,7 @@ static void loop_go(struct stub *s)
 	s->session.note.go_us = calls_us();
 	close(s->ending);
 	s->ending = -1;
-	/* Whoever is connected may take his time to execute it. */
+	/* An end that is connected may take any time to execute it. */
 	s->session.end.deadline = SESSION_NEVER;
 	s->phase = PHASE_RUNS;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who else can read what a descriptor reads. It is looked for in /proc, once for a source at most. */
+/* Other processes that can read what a descriptor reads, by /proc, once for a source at most. */
 #include "readers.h"
 
 #include <dirent.h>

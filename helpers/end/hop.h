@@ -53,8 +53,8 @@ void hop_pause(struct hop *h, int64_t now);
 /**
  * Reads a frame. 1: *type, *payload (valid until the next call; a NUL follows it) and *length are
  * set; 0: no more is there, or it was read enough: again when the socket is readable; -errno: the
- * connection is over (-EPIPE) or the agent broke the protocol (-EPROTO). Who begins to read goes on
- * until it is not 1: poll() does not tell of what is here already.
+ * connection is over (-EPIPE) or the agent broke the protocol (-EPROTO). A caller
+ * that begins to read goes on until it is not 1: poll() does not tell of what is here already.
  */
 int hop_read(struct hop *h, enum frame_type *type, const uint8_t **payload, uint32_t *length);
 /** Queues a frame of at most ATTACH_SIZE bytes. False: what is queued must be written first. */

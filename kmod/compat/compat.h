@@ -42,7 +42,7 @@ struct task_struct;
 #endif
 
 /*
- * Who the security modules take the current credentials for: since 6.13 not one
+ * The domain of the current credentials, as the security modules have it: since 6.13 not one
  * number, but what each of them calls it. Comparable with memcmp().
  */
 struct ehs_lsm_id {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who takes an arriving task (the paper's TaskArrive and WhoDoTask), as far as one controller knows. */
+/* Chooses the node of an arriving task (the paper's TaskArrive and WhoDoTask), as far as one controller knows. */
 #include "decide.h"
 
 #include <errno.h>

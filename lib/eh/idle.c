@@ -42,7 +42,7 @@ static void idle_send(struct eh_idle *i, uint32_t to, const struct eh_idle_messa
 		i->emit(i->ctx, &(struct eh_idle_update){ EH_IDLE_SEND, to, msg });
 }
 
-/* Who leads the group of a level that this node is in; NO_NODE: nobody that is known. */
+/* The controller of the group of a level that this node is in; NO_NODE: none that is known. */
 static uint32_t idle_leader(const struct eh_idle *i, unsigned int level)
 {
 	if (level <= i->rank)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who may say what about credits (docs/protocol.md has the table). A credit is always one of the
+ * Checks what a node may say about credits (docs/protocol.md has the table). A credit is always one of the
  * node that offers it: an offer names no other node, and an answer only one of the sender's group.
  */
 #include "idle_may.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who may say what (docs/protocol.md has the table). Only what codes alone decide is refused as a
+ * Checks what a node may say (docs/protocol.md has the table). Only what codes alone decide is refused as a
  * message: two nodes may differ for a moment on who leads.
  */
 #include "may.h"

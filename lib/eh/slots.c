@@ -6,7 +6,7 @@
 #define SLOTS_ONE 1000 /* a task, as loads count */
 #define SLOTS_LONG_MS (1u << 31) /* after which all is forgotten */
 
-/* Who gets a part: at least `least`, at most `most`, else in proportion to `weight`. */
+/* A claimant: at least `least`, at most `most`, else in proportion to `weight`. */
 struct part {
 	uint64_t least, most, weight, got;
 };

@@ -48,7 +48,7 @@ unsigned int eh_tokens_owed(const struct eh_tokens *t)
 	return t->made > t->should ? t->made - t->should : 0;
 }
 
-/* Who used all may need many more; who did not, little more. */
+/* A build that used all may need many more; one that did not, few. */
 unsigned int eh_tokens_wants(struct eh_tokens *t)
 {
 	const unsigned int used = t->peak + 1;

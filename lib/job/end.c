@@ -14,7 +14,7 @@
 #define SAME JOB_LOST
 
 /*
- * Who may say what, and when. A message is on the way for a while: meanwhile the executor's end may
+ * Which end may say what, and when. A message is on the way for a while: meanwhile the executor's end may
  * have gone on to a later state, so it takes it in more states than home says it in. Home's end is
  * in the state that what it has taken tells, so it takes what the executor's end may say in it.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file map.h
- * Who users of other hosts are on this one, where their names or numbers differ. Each item of a map is
- * "THERE=HERE", the name of a user there and here, or "*": the user of the same name. No input or output.
+ * Users of other hosts as users of this one, where their names or numbers differ. Each item of a map
+ * is "THERE=HERE", the name of a user there and here, or "*": the user of the same name. No input or
+ * output.
  */
 #ifndef SITE_MAP_H
 #define SITE_MAP_H

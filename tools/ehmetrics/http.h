@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file http.h
- * Who may ask what over HTTP: routes, and what is checked before one of them answers. Only GET and
+ * Requests over HTTP: routes, and what is checked before one of them answers. Only GET and
  * HEAD are known.
  */
 #ifndef EHMETRICS_HTTP_H

@@ -24,7 +24,7 @@
 
 /* ---- the directory ---- */
 
-/* Whoever else could write there could run commands as this user, so nobody can. */
+/* Another user who could write there could run commands as this one, so none can. */
 static int make_folder(struct build *b)
 {
 	char self[4096], path[sizeof(b->folder) + 16];

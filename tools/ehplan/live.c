@@ -29,7 +29,7 @@ static int run_command(const struct live_command *c, int argc, char **argv)
 
 int live_main(int argc, char **argv)
 {
-	/* whoever reads the messages may be gone; what is started has it as usual */
+	/* the reader of the messages may be gone; what is started has the signal as usual */
 	signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[0], commands[i]->name))
