@@ -15,8 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/agent.h"
@@ -98,13 +100,16 @@ static int set_up(void **state)
 		write_config(i);
 	}
 	signal(SIGPIPE, SIG_IGN);
-	return 0;
+	return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 static int tear_down(void **state)
 {
 	char command[64];
 
+	/* a process of ehlaunch's may look for guests after it, and is ours then */
+	while (wait(NULL) > 0 || errno == EINTR)
+		;
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command);
 }
