@@ -172,9 +172,9 @@ check-hierarchy:
 	@packaging/deps -n build module test
 	$(Q)$(MAKE) --no-print-directory all tests
 	EHS_BUILD=$(O) selftests/vm/cluster -v --netns 8 --topology 3,1 --append 'load-index = "tasks"' -- \
-		$(CURDIR)/selftests/agent/70-hierarchy.py 3,1
+		$(CURDIR)/selftests/agent/700-hierarchy.py 3,1
 	EHS_BUILD=$(O) selftests/vm/cluster -v --netns 64 --topology 3,2 --memory 4096 --timeout 1800 --append 'load-index = "tasks"' \
-		--append 'heartbeat = 6000' -- $(CURDIR)/selftests/agent/70-hierarchy.py 3,2
+		--append 'heartbeat = 6000' -- $(CURDIR)/selftests/agent/700-hierarchy.py 3,2
 
 # The kernel tests and the cluster's on each of Debian's kernels in KERNELS; about half an hour when it is emulated.
 KERNELS ?= 6.1 6.12 7.2
@@ -254,7 +254,7 @@ STILL  ?= 5
 check-faults:
 	@packaging/deps -n build test
 	$(Q)$(MAKE) --no-print-directory tools $(O)/selftests/unit/test_job_world
-	EHS_BUILD=$(O) selftests/run unit/test_job_world faults/30 faults/40 faults/50 agent/64-lapse
+	EHS_BUILD=$(O) selftests/run unit/test_job_world faults/30 faults/40 faults/50 agent/641-lapse
 	EHS_BUILD=$(O) EHS_SEED=$(SEED) selftests/faults/20-campaign.py --faults $(FAULTS) --turns $(TURNS) --still $(STILL)
 
 # Half an hour.

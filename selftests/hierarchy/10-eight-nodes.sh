@@ -4,4 +4,4 @@
 # long ones.
 here=$(cd "$(dirname "$0")" && pwd)
 [ "${EHS_SHARE:-}" ] || { . "$here/../lib/ktap.sh"; skip_all "not on a node of the virtual cluster: make check T=hierarchy boots one"; }
-exec "$here/../agent/70-hierarchy.py" 3,1 40
+exec "$here/../agent/700-hierarchy.py" 3,1 40

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is kept of the tree: licence texts, MAINTAINERS, links of the documents, decisions."""
+"""What is kept of the tree: licence texts, MAINTAINERS, numbers of tests, links of the documents,
+decisions."""
 import os
 import re
 import sys
@@ -112,6 +113,19 @@ ok("a file that belongs to no part is found",
 known = run("git", "-C", TOP, "log", "--format=%an <%ae>").stdout.decode().splitlines()
 named = {m for part in parts(maintained).values() for m in part["M"]}
 ok("it names nobody who has no commit", named <= set(known), named - set(known))
+
+# ---- numbers of tests
+
+
+def twice(files):
+    """Numbers of tests that their directory has twice."""
+    numbers = [m[1] for f in files if (m := re.match(r"(selftests/\w+/\d+)-[^/]+$", f))]
+    return sorted({n for n in numbers if numbers.count(n) > 1})
+
+
+ok("no directory has a number of a test twice", not twice(FILES), twice(FILES))
+ok("a number that is there twice is found",
+   (saw := twice(FILES + ["selftests/agent/700-another.py"])) == ["selftests/agent/700"], saw)
 
 # ---- documents
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A storm of twelve links of 1 GB on nodes of 4 GB: all are done, and no task of an owner is killed. Needs some 16 GB and
-# is not part of `make check`: selftests/vm/30-memory-storm.sh. selftests/agent/29-memory-storm.py is the same, smaller.
+# is not part of `make check`: selftests/vm/30-memory-storm.sh. selftests/agent/293-memory-storm.py is the same, smaller.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" != inside ]; then

@@ -67,7 +67,7 @@ inherits("coredump_filter", lambda s: open("/proc/self/coredump_filter", "w").wr
 inherits("reaper of its descendants", lambda s: prctl(36, 1, 0, 0, 0))
 
 inherits("login user", lambda s: open("/proc/self/loginuid", "w").write("2001"))
-# without the module `ehctl exec NODE` refuses what is confined (selftests/agent/36-leaving.py)
+# without the module `ehctl exec NODE` refuses what is confined (selftests/agent/362-leaving.py)
 inherits("no new privileges", lambda s: prctl(38, 1, 0, 0, 0), stays=KERNEL, where=MODULE)
 
 

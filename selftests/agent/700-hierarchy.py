@@ -3,9 +3,9 @@
 """The hierarchy at work: start, spread over groups, deaths of controllers, a partition, with tasks in flight. Under load
 index `tasks` a node's load is a number of tasks, so that sums can be told to the task. The policy is eta, which is asked at each
 level up to the first with room.
-    70-hierarchy.py [TOPOLOGY [TASKS]]      agents on this machine without the module; EH(3,2) if nothing is said
+    700-hierarchy.py [TOPOLOGY [TASKS]]      agents on this machine without the module; EH(3,2) if nothing is said
     selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' --append 'policy = "eta"' \\
-        --append 'learn = false' -- 70-hierarchy.py 3,2      with it"""
+        --append 'learn = false' -- 700-hierarchy.py 3,2      with it"""
 
 import json, os, random, signal, subprocess, sys, tempfile, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))

@@ -75,7 +75,7 @@ ok("its certificate names the cluster",
    "URI:urn:ehsched:lab" in sh("openssl", "x509", "-in", c.etc(1) + "/n1.crt", "-noout", "-ext", "subjectAltName").stdout)
 days = {i: [sh("openssl", "x509", "-in", f"{c.etc(i)}/n{i}.crt", "-noout", "-checkend", str(n * 86400), check=False).returncode for n in (89, 90)]
         for i in (0, 1)}
-ok("certificates last 90 days, and are renewed (65-renew)", days == {0: [0, 1], 1: [0, 1]}, days)
+ok("certificates last 90 days, and are renewed (650-renew)", days == {0: [0, 1], 1: [0, 1]}, days)
 ok("it has the cluster's settings",
    "heartbeat     = 300" in (saw := open(c.etc(1) + "/agent.conf").read()), saw)
 ok("nothing of the token is left at home", not invites()["open"])

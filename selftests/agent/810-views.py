@@ -32,7 +32,7 @@ shutil.copy(shutil.which("id"), f"{work}/own/id")
 os.chmod(f"{work}/own/id", 0o4755)
 
 c = Cluster(2, f'heartbeat = 1000\njob-limit = 3000\nlink-idle = 60000\nview-own = {{ "{work}/own" }}',
-            apart=False)    # each agent has an ehlaunch of its own, which ends with it; 83-views-survive has the other form
+            apart=False)    # each agent has an ehlaunch of its own, which ends with it; 830-views-survive has the other form
 os.chmod(c.dir, 0o755)
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
@@ -148,7 +148,7 @@ ok("the next task gets a new one", got[:2] == (0, "three\n"), (got, c.log(1)[-20
 ok("of another ehlaunch", (saw := launcher(1)) not in (0, old), saw)
 ok("the task ends well", (saw := r.end()) == 0, saw)
 
-# 83-views-survive.py has the rest; here each agent has an ehlaunch of its own, which ends with it.
+# 830-views-survive.py has the rest; here each agent has an ehlaunch of its own, which ends with it.
 for what, i in ("the executor's agent", 1), ("home's agent", 0):
     r = Reader()
     ok("another task", r.look() == "three" and until(lambda: all(sees(pid) for pid in mounted(work))), c.log(1))

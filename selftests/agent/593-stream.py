@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Events of `ehctl metrics` as a stream (text/event-stream): as they come, without loss or repetition, and bounded whoever reads. What is told
-to whom is in 59-page.py."""
+to whom is in 592-page.py."""
 
 import json, os, re, signal, socket, subprocess, sys, time
 sys.path.append(os.path.join(sys.path[0], "../lib"))
