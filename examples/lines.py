@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The lines of a file that begin at the bytes FIRST to NEXT - 1: a file divided by ranges of bytes has each line once.
+"""The lines of a file that begin at the bytes FIRST to NEXT - 1: a file divided by ranges of bytes
+has each line once.
     lines.py FILE FIRST NEXT"""
 import sys
 

@@ -3,6 +3,7 @@
 """Configuration of a running agent: refusals, reload, a second agent, the end."""
 
 import fcntl, os, re, signal, socket, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
 from cluster import AGENT, Cluster, frame, read_frame
@@ -32,13 +33,19 @@ def reload(new, expect):
 
 
 def ehctl(*words):
-    return subprocess.run(c.words(0, os.path.join(BUILD, "bin", "ehctl"), *words), capture_output=True, text=True)
+    return subprocess.run(
+        c.words(0, os.path.join(BUILD, "bin", "ehctl"), *words), capture_output=True, text=True
+    )
 
 
 ok("a good configuration passes -t", check(good) == (0, ""), check(good))
 ok("a missing file: exit 2", (saw := check("/nonexistent")[0]) == 2, saw)
 bad = os.path.join(c.dir, "bad.conf")
-for line, what in ((3, 'topology = "x"'), (5, 'certificate = "/nonexistent"'), (10, "heartbeat = soon")):
+for line, what in (
+    (3, 'topology = "x"'),
+    (5, 'certificate = "/nonexistent"'),
+    (10, "heartbeat = soon"),
+):
     lines = text.splitlines()
     lines[line - 1] = what
     open(bad, "w").write("\n".join(lines) + "\n")
@@ -49,8 +56,11 @@ code, errors = check(bad)
 ok("another's key: exit 2 with file:line", code == 2 and errors.startswith(f"{bad}:6: key"), errors)
 open(bad, "w").write(text.replace('log = "debug"', 'log = "info debug:nets"'))
 code, errors = check(bad)
-ok("an area of the log that does not exist: exit 2",
-   code == 2 and 'log: "nets" is not an area; areas are base, net, ' in errors, errors)
+ok(
+    "an area of the log that does not exist: exit 2",
+    code == 2 and 'log: "nets" is not an area; areas are base, net, ' in errors,
+    errors,
+)
 open(bad, "w").write(text.replace('host = "n0"', 'host = "nx"'))
 ok("a certificate of another host: exit 2", (saw := check(bad)[0]) == 2, saw)
 r = subprocess.run([AGENT, "-x"], capture_output=True)
@@ -61,18 +71,31 @@ ok("an agent whose peer is absent runs", c.alive(0), c.log(0))
 second = c.conf(1, peers=[1])
 moved = open(second).read().replace("10.77.0.2", "10.77.0.1")
 open(second, "w").write(moved)
-r = subprocess.run(["ip", "netns", "exec", c.net.name(0), AGENT, "-c", second], capture_output=True,
-                   text=True, timeout=WAIT)
-ok("a second agent on a node says so and ends", r.returncode == 1 and "another agent" in r.stderr,
-   r.stderr)
+r = subprocess.run(
+    ["ip", "netns", "exec", c.net.name(0), AGENT, "-c", second],
+    capture_output=True,
+    text=True,
+    timeout=WAIT,
+)
+ok(
+    "a second agent on a node says so and ends",
+    r.returncode == 1 and "another agent" in r.stderr,
+    r.stderr,
+)
 ok("the first one lives on", c.alive(0))
 
-ok("a bad configuration is refused on reload", reload("cluster = nonsense {\n", "reload: rejected"),
-   c.log(0))
+ok(
+    "a bad configuration is refused on reload",
+    reload("cluster = nonsense {\n", "reload: rejected"),
+    c.log(0),
+)
 ok("with file:line in the log", re.search(re.escape(good) + r":1: ", c.log(0)))
 ok("and the agent keeps running", c.alive(0))
-ok("another node code is refused on reload",
-   reload(text.replace('node = "0.0"', 'node = "0.1"'), "node cannot change"), c.log(0))
+ok(
+    "another node code is refused on reload",
+    reload(text.replace('node = "0.0"', 'node = "0.1"'), "node cannot change"),
+    c.log(0),
+)
 with c.connect(0) as watch:
     watch.sendall(frame("FRAME_REQUEST", b'{"command":"watch"}'))
     threshold()  # answered after the watch was taken
@@ -85,25 +108,55 @@ with c.connect(0) as watch:
 before = len(c.log(0))
 open(good, "w").write("cluster = nonsense {\n")
 r = ehctl("reload")
-ok("ehctl reload fails with the reason, and the log has it", r.returncode == 1 and f"{good}:1: " in r.stderr and
-   re.search(re.escape(good) + ":1: ", c.log(0)[before:]), r.stderr + c.log(0)[before:])
+ok(
+    "ehctl reload fails with the reason, and the log has it",
+    r.returncode == 1
+    and f"{good}:1: " in r.stderr
+    and re.search(re.escape(good) + ":1: ", c.log(0)[before:]),
+    r.stderr + c.log(0)[before:],
+)
 open(good, "w").write(text.replace('node = "0.0"', 'node = "0.1"'))
 r = ehctl("reload")
-ok("also if only a restart could change it", r.returncode == 1 and "node cannot change" in r.stderr, r.stderr)
+ok(
+    "also if only a restart could change it",
+    r.returncode == 1 and "node cannot change" in r.stderr,
+    r.stderr,
+)
 open(good, "w").write(text + "threshold = 8.5\n")
 r = ehctl("reload")
-ok("else it is in force when ehctl ends", r.returncode == 0 and threshold() == 8.5, (r.stderr, threshold()))
-ok("an area is logged though the others are not",
-   reload(text.replace('log = "debug"', 'log = "error debug:base"') + "threshold = 6.5\n", "now in effect"), c.log(0))
+ok(
+    "else it is in force when ehctl ends",
+    r.returncode == 0 and threshold() == 8.5,
+    (r.stderr, threshold()),
+)
+ok(
+    "an area is logged though the others are not",
+    reload(
+        text.replace('log = "debug"', 'log = "error debug:base"') + "threshold = 6.5\n",
+        "now in effect",
+    ),
+    c.log(0),
+)
 before = len(c.log(0))
-open(good, "w").write(text.replace('log = "debug"', 'log = "debug warning:base"') + "threshold = 5.5\n")
+open(good, "w").write(
+    text.replace('log = "debug"', 'log = "debug warning:base"') + "threshold = 5.5\n"
+)
 c.agents[0].send_signal(signal.SIGHUP)
-ok("and not, though the others are", until(lambda: threshold() == 5.5) and "now in effect" not in c.log(0)[before:],
-   c.log(0)[before:])
-ok("a peer can be taken out",
-   reload(re.sub('peer "0.1".*', "", text), "is now in effect") and len(c.up(0)) == 1, c.log(0))
-ok("and put in again", reload(text, "is now in effect") and c.start(1) and c.all_up([0, 1]),
-   f"{c.log(0)}--- the peer's:\n{c.log(1)}")
+ok(
+    "and not, though the others are",
+    until(lambda: threshold() == 5.5) and "now in effect" not in c.log(0)[before:],
+    c.log(0)[before:],
+)
+ok(
+    "a peer can be taken out",
+    reload(re.sub('peer "0.1".*', "", text), "is now in effect") and len(c.up(0)) == 1,
+    c.log(0),
+)
+ok(
+    "and put in again",
+    reload(text, "is now in effect") and c.start(1) and c.all_up([0, 1]),
+    f"{c.log(0)}--- the peer's:\n{c.log(1)}",
+)
 ok(f"an idle agent has at most 16 MiB ({c.memory(0)} KiB)", (saw := c.memory(0)) <= 16384, saw)
 while c.agents[0].poll() is None:
     c.agents[0].send_signal(signal.SIGTERM)
@@ -126,11 +179,18 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
     for name in "NOTIFY_SOCKET", "WATCHDOG_USEC":
         del os.environ[name]
     ok("the manager is told that it is ready", (saw := told(b"READY=1")) == b"READY=1", saw)
-    ok("and again and again that it goes round",
-       (saw := [told(b"WATCHDOG") for _ in range(3)]) == [b"WATCHDOG=1"] * 3, saw)
+    ok(
+        "and again and again that it goes round",
+        (saw := [told(b"WATCHDOG") for _ in range(3)]) == [b"WATCHDOG=1"] * 3,
+        saw,
+    )
     reload("cluster = nonsense {\n", "reload: rejected")
     status = told(b"STATUS=").decode()
-    ok("that a reload was refused, in one line", status.startswith("STATUS=Reload refused: ") and good in status and "\n" not in status, status)
+    ok(
+        "that a reload was refused, in one line",
+        status.startswith("STATUS=Reload refused: ") and good in status and "\n" not in status,
+        status,
+    )
     reload(text, "is now in effect")
     ok("that one was not", (saw := told(b"STATUS=").decode()) == f"STATUS={good} is in effect", saw)
     ok("it ends as before", (saw := c.end(0)) == 0, saw)
@@ -143,5 +203,9 @@ before = len(c.log(0))
 c.start(0, good, ready=False)
 waits = until(lambda: "local socket: in use" in c.log(0)[before:])
 held.close()
-ok("an agent waits for the socket of one before it", waits and until(lambda: "ready: node 0.0" in c.log(0)[before:]), c.log(0)[before:])
+ok(
+    "an agent waits for the socket of one before it",
+    waits and until(lambda: "ready: node 0.0" in c.log(0)[before:]),
+    c.log(0)[before:],
+)
 done()

@@ -1,18 +1,22 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a connection costs before its host is known: no group of numbers that takes a hundred times as long, and not more
-than a small part of each turn of the agent's loop, whatever comes in the records of TLS."""
+"""What a connection costs before its host is known: no group of numbers that takes a hundred times
+as long, and not more than a small part of each turn of the agent's loop, whatever comes in the
+records of TLS."""
 
 import ctypes, json, os, socket, struct, sys, threading
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster, frame, read_frame
 from ktap import done, ok
 from netns import address
 
-TURN = 0.3      # seconds of processor time: a hundred times as much as a turn takes, as this program may have to wait, too
+# seconds of processor time: a hundred times as much as a turn takes, as this program may have to
+# wait, too
+TURN = 0.3
 ALERT, HANDSHAKE = 21, 22
 
-c = Cluster(3, "heartbeat = 20000")      # so that nothing ends while records are made
+c = Cluster(3, "heartbeat = 20000")  # so that nothing ends while records are made
 c.start(0)
 
 
@@ -31,20 +35,33 @@ def connect():
 
 # ---- whose numbers are large ----
 
+
 def hello(group, share):
     """A ClientHello of TLS 1.3 with a share for this group only."""
+
     def extension(kind, data):
         return struct.pack(">HH", kind, len(data)) + data
 
     def vector(data, size=2):
         return len(data).to_bytes(size, "big") + data
-    more = b"".join([
-        extension(10, vector(struct.pack(">H", group))),
-        extension(13, vector(struct.pack(">3H", 0x0403, 0x0804, 0x0807))),
-        extension(16, vector(vector(b"h2", 1))),
-        extension(43, vector(struct.pack(">H", 0x0304), 1)),
-        extension(51, vector(struct.pack(">H", group) + vector(share)))])
-    body = b"\3\3" + os.urandom(32) + vector(os.urandom(32), 1) + vector(b"\x13\1") + b"\1\0" + vector(more)
+
+    more = b"".join(
+        [
+            extension(10, vector(struct.pack(">H", group))),
+            extension(13, vector(struct.pack(">3H", 0x0403, 0x0804, 0x0807))),
+            extension(16, vector(vector(b"h2", 1))),
+            extension(43, vector(struct.pack(">H", 0x0304), 1)),
+            extension(51, vector(struct.pack(">H", group) + vector(share))),
+        ]
+    )
+    body = (
+        b"\3\3"
+        + os.urandom(32)
+        + vector(os.urandom(32), 1)
+        + vector(b"\x13\1")
+        + b"\1\0"
+        + vector(more)
+    )
     return b"\1" + vector(body, 3)
 
 
@@ -58,12 +75,17 @@ def answer(group, share):
 
 # any number is a share of ffdhe, and costs who sends it nothing
 ok("X25519 is taken", answer(29, os.urandom(32)) == HANDSHAKE, c.log(0)[-500:])
-for name, group, size in ("ffdhe2048", 0x100, 256), ("ffdhe4096", 0x102, 512), ("ffdhe8192", 0x104, 1024):
+for name, group, size in (
+    ("ffdhe2048", 0x100, 256),
+    ("ffdhe4096", 0x102, 512),
+    ("ffdhe8192", 0x104, 1024),
+):
     before = spent()
     ok(f"{name} is refused", (saw := answer(group, os.urandom(size))) == ALERT, saw)
     ok(f"{name}: it was not computed", spent() - before < TURN / 3, spent() - before)
 
 # ---- who keeps libssl reading ----
+
 
 def longest(during):
     """The most processor time that the agent took to answer a question while this was done."""
@@ -88,7 +110,9 @@ def push(s, data):
 
 
 # A message may have 128 KiB, and each of its bytes a record of its own.
-pieces = b"".join(struct.pack(">BHHB", HANDSHAKE, 0x301, 1, byte) for byte in b"\1\1\xff\xff" + bytes(130000))
+pieces = b"".join(
+    struct.pack(">BHHB", HANDSHAKE, 0x301, 1, byte) for byte in b"\1\1\xff\xff" + bytes(130000)
+)
 crowd = [connect() for i in range(2)]
 threads = [threading.Thread(target=push, args=(s, pieces)) for s in crowd]
 
@@ -109,10 +133,18 @@ ssl, crypto = ctypes.CDLL("libssl.so.3"), ctypes.CDLL("libcrypto.so.3")
 for name in "SSL_CTX_new", "SSL_new", "TLS_client_method", "BIO_new", "BIO_s_mem":
     getattr(crypto if name.startswith("BIO") else ssl, name).restype = ctypes.c_void_p
 P, N = ctypes.c_void_p, ctypes.c_int
-for name, types in {"SSL_CTX_new": [P], "SSL_CTX_use_certificate_file": [P, ctypes.c_char_p, N],
-                    "SSL_CTX_use_PrivateKey_file": [P, ctypes.c_char_p, N], "SSL_new": [P], "SSL_set_bio": [P, P, P],
-                    "SSL_set_alpn_protos": [P, ctypes.c_char_p, N], "SSL_set_connect_state": [P], "SSL_do_handshake": [P],
-                    "SSL_write": [P, ctypes.c_char_p, N], "SSL_key_update": [P, N]}.items():
+for name, types in {
+    "SSL_CTX_new": [P],
+    "SSL_CTX_use_certificate_file": [P, ctypes.c_char_p, N],
+    "SSL_CTX_use_PrivateKey_file": [P, ctypes.c_char_p, N],
+    "SSL_new": [P],
+    "SSL_set_bio": [P, P, P],
+    "SSL_set_alpn_protos": [P, ctypes.c_char_p, N],
+    "SSL_set_connect_state": [P],
+    "SSL_do_handshake": [P],
+    "SSL_write": [P, ctypes.c_char_p, N],
+    "SSL_key_update": [P, N],
+}.items():
     getattr(ssl, name).argtypes = types
 crypto.BIO_new.argtypes = [P]
 crypto.BIO_read.argtypes = crypto.BIO_write.argtypes = [P, ctypes.c_char_p, N]
@@ -157,10 +189,13 @@ for i in range(40000):
     tls.update()
     if i % 1000 == 999:
         updates.append(tls.written())
-last = tls.say(bytes([0, 0, 8, 6, 0, 0, 0, 0, 0]) + b"last one")      # a PING
+last = tls.say(bytes([0, 0, 8, 6, 0, 0, 0, 0, 0]) + b"last one")  # a PING
 took = []
-ok("new keys without an end: others have their turn",
-   (saw := longest(lambda: took.append(push(tls.s, b"".join(updates) + last)))) < TURN, saw)
+ok(
+    "new keys without an end: others have their turn",
+    (saw := longest(lambda: took.append(push(tls.s, b"".join(updates) + last)))) < TURN,
+    saw,
+)
 ok("and all of them were taken", took == [True] and c.alive(0), c.log(0)[-500:])
 ok("the agent ends", (saw := c.end(0)) == 0, saw)
 done()

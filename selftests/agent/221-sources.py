@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host that begins handshakes as fast as it can takes a small part of the agent's time; others, and above all members, come in."""
+"""A host that begins handshakes as fast as it can takes a small part of the agent's time; others,
+and above all members, come in."""
 
 import mmap, os, re, select, signal, socket, struct, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import Cluster
@@ -12,11 +14,16 @@ from netns import address
 from proc import send
 from wait import until
 
-RATE, BURST = (int(re.search(rf"#define SOURCES_{name} (\d+)u", open("agent/net/sources.h").read())[1]) for name in ("RATE", "BURST"))
-PART = 0.2      # of a processor: a tenth on a machine that is not busy
+RATE, BURST = (
+    int(re.search(rf"#define SOURCES_{name} (\d+)u", open("agent/net/sources.h").read())[1])
+    for name in ("RATE", "BURST")
+)
+PART = 0.2  # of a processor: a tenth on a machine that is not busy
 PR_SET_PDEATHSIG = 1
-WINDOW = 3      # seconds
-OPEN = 48       # connections of the flood at any time: fewer than strangers may have, so none makes room for another
+WINDOW = 3  # seconds
+# connections of the flood at any time: fewer than strangers may have, so none makes room for
+# another
+OPEN = 48
 
 c = Cluster(4)
 c.start(0)
@@ -26,23 +33,37 @@ must("two members", c.all_up([0, 1]), c.log(0)[-1000:])
 
 def hello():
     """A ClientHello of TLS 1.3 to which the agent answers with its certificate and a signature."""
+
     def extension(kind, data):
         return struct.pack(">HH", kind, len(data)) + data
 
     def vector(data, size=2):
         return len(data).to_bytes(size, "big") + data
-    more = b"".join([
-        extension(10, vector(struct.pack(">H", 29))), extension(13, vector(struct.pack(">3H", 0x0403, 0x0804, 0x0807))),
-        extension(16, vector(vector(b"h2", 1))), extension(43, vector(struct.pack(">H", 0x0304), 1)),
-        extension(51, vector(struct.pack(">H", 29) + vector(os.urandom(32))))])
-    body = b"\3\3" + os.urandom(32) + vector(os.urandom(32), 1) + vector(b"\x13\1") + b"\1\0" + vector(more)
+
+    more = b"".join(
+        [
+            extension(10, vector(struct.pack(">H", 29))),
+            extension(13, vector(struct.pack(">3H", 0x0403, 0x0804, 0x0807))),
+            extension(16, vector(vector(b"h2", 1))),
+            extension(43, vector(struct.pack(">H", 0x0304), 1)),
+            extension(51, vector(struct.pack(">H", 29) + vector(os.urandom(32)))),
+        ]
+    )
+    body = (
+        b"\3\3"
+        + os.urandom(32)
+        + vector(os.urandom(32), 1)
+        + vector(b"\x13\1")
+        + b"\1\0"
+        + vector(more)
+    )
     said = b"\1" + vector(body, 3)
     return struct.pack(">BHH", 22, 0x301, len(said)) + said
 
 
 def flood(node):
-    """A process of this node that does nothing else, and a function that says how many connections it has made, and how many were
-    answered."""
+    """A process of this node that does nothing else, and a function that says how many connections
+    it has made, and how many were answered."""
     counts = mmap.mmap(-1, 8)
     pid = os.fork()
     if pid:
@@ -50,7 +71,10 @@ def flood(node):
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def count(which):
-        counts[4 * which:4 * which + 4] = struct.pack("I", struct.unpack_from("I", counts, 4 * which)[0] + 1)
+        counts[4 * which : 4 * which + 4] = struct.pack(
+            "I", struct.unpack_from("I", counts, 4 * which)[0] + 1
+        )
+
     try:
         with c.net.enter(node):
             waits, said, ours = select.epoll(), hello(), {}
@@ -94,8 +118,8 @@ def asks(node, host):
 
 
 def window():
-    """A while in which a member connects again and again: how long it took each time, the part of a processor that the agent took,
-    and how long it was."""
+    """A while in which a member connects again and again: how long it took each time, the part of a
+    processor that the agent took, and how long it was."""
     before, began, asked = spent(), time.monotonic(), []
     while time.monotonic() - began < WINDOW:
         asked.append(asks(2, "n2"))
@@ -104,8 +128,11 @@ def window():
     return asked, (spent() - before) / passed, passed
 
 
-ok("64 connections of members from one address, as when a node is back, do not wait",
-   all(saw := [asks(2, "n2") for i in range(64)]), saw)
+ok(
+    "64 connections of members from one address, as when a node is back, do not wait",
+    all(saw := [asks(2, "n2") for i in range(64)]),
+    saw,
+)
 calm, base, _ = window()
 since = time.monotonic()
 pid, counted = flood(3)
@@ -113,17 +140,34 @@ ok("a host floods", until(lambda: counted()[1] >= BURST))
 was = counted()
 asked, part, passed = window()
 now, part = counted(), part - base
-print(f"# calm {max(calm):.4f} s at most, in the flood {sorted(asked)[len(asked) // 2]:.4f} s in the middle, {max(asked):.4f} s at most")
-print(f"# {now[0] - was[0]} connections and {now[1] - was[1]} handshakes in {passed:.1f} s; for them the agent took {part:.1%} of a processor")
+print(
+    f"# calm {max(calm):.4f} s at most, in the flood {sorted(asked)[len(asked) // 2]:.4f} s in the"
+    f" middle, {max(asked):.4f} s at most"
+)
+print(
+    f"# {now[0] - was[0]} connections and {now[1] - was[1]} handshakes in {passed:.1f} s; for them"
+    f" the agent took {part:.1%} of a processor"
+)
 flooded = time.monotonic() - since
-ok("of many connections few are answered", now[1] <= BURST + RATE * flooded + 1 and now[0] - was[0] > 3 * (now[1] - was[1]),
-   (was, now, passed, flooded))
+ok(
+    "of many connections few are answered",
+    now[1] <= BURST + RATE * flooded + 1 and now[0] - was[0] > 3 * (now[1] - was[1]),
+    (was, now, passed, flooded),
+)
 ok("the agent spends a small part of a processor on them", part < PART, part)
 ok("a member elsewhere is served each time", all(asked), asked)
-ok("and members see each other", c.up(0) == c.up(1) == {"0.0", "0.1"} and "silent for too long" not in c.log(0) + c.log(1), c.log(0)[-1000:])
+ok(
+    "and members see each other",
+    c.up(0) == c.up(1) == {"0.0", "0.1"} and "silent for too long" not in c.log(0) + c.log(1),
+    c.log(0)[-1000:],
+)
 c.start(2)
 ok("one that starts meanwhile finds the others", c.all_up([0, 1, 2]), c.log(2)[-1000:])
-ok("the log says who it is", c.logged(0, r"closed a connection from 10\.77\.0\.4:\d+: too many come from there"), c.log(0)[-1000:])
+ok(
+    "the log says who it is",
+    c.logged(0, r"closed a connection from 10\.77\.0\.4:\d+: too many come from there"),
+    c.log(0)[-1000:],
+)
 send(pid, signal.SIGKILL)
 os.waitpid(pid, 0)
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stranger who can only reach the port keeps nobody out: connections without a certificate have a limit and a deadline."""
+"""A stranger who can only reach the port keeps nobody out: connections without a certificate have a
+limit and a deadline."""
 
 import os, socket, struct, sys, threading
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import STRANGERS, Cluster, gone
@@ -12,7 +14,7 @@ from wait import until
 
 c = Cluster(3)
 c.start(0)
-hello = struct.pack(">BHH", 22, 0x301, 512)     # of a ClientHello that never comes to its end
+hello = struct.pack(">BHH", 22, 0x301, 512)  # of a ClientHello that never comes to its end
 
 
 def knock(node):
@@ -26,11 +28,20 @@ def knock(node):
 
 crowd = [knock(2) for i in range(STRANGERS)]
 member = http2.Client(http2.connect(c.net, 1, address(0), os.path.join(c.dir, "cert"), "n1"))
-ok("a member is served while a host holds all places of strangers",
-   (saw := member.hello()) == 200, saw)
-ok("and the oldest connection of that host made room", until(lambda: gone(crowd[0])) and not any(map(gone, crowd[1:])))
-others = [knock(1), knock(1)]     # the first has the place that the member left when it was known
-ok("a stranger of another host, too", until(lambda: gone(crowd[1])) and not any(map(gone, crowd[2:] + others)))
+ok(
+    "a member is served while a host holds all places of strangers",
+    (saw := member.hello()) == 200,
+    saw,
+)
+ok(
+    "and the oldest connection of that host made room",
+    until(lambda: gone(crowd[0])) and not any(map(gone, crowd[1:])),
+)
+others = [knock(1), knock(1)]  # the first has the place that the member left when it was known
+ok(
+    "a stranger of another host, too",
+    until(lambda: gone(crowd[1])) and not any(map(gone, crowd[2:] + others)),
+)
 for s in crowd + others:
     s.close()
 
@@ -51,7 +62,11 @@ thread.start()
 ok("a handshake that never ends is ended", until(lambda: gone(slow)))
 over.set()
 thread.join()
-ok("the log says why", c.logged(0, r"refused 10\.77\.0\.3:\d+ \(CN unknown\): handshake or admission timed out"), c.log(0)[-2000:])
+ok(
+    "the log says why",
+    c.logged(0, r"refused 10\.77\.0\.3:\d+ \(CN unknown\): handshake or admission timed out"),
+    c.log(0)[-2000:],
+)
 
 # Knocking without a pause.
 over.clear()

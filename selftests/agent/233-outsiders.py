@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host with a certificate of the authority that is in no roster holds no connection for long, however it keeps it busy."""
+"""A host with a certificate of the authority that is in no roster holds no connection for long,
+however it keeps it busy."""
 
 import os, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import Cluster

@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links are made when they are needed and closed when they are not; a peer that is gone costs no time.
-Node 0.0.0 leads the group of 0.0.1 and the top; 0.0.1 watches it, and has nothing to do with 0.1.0 and 0.1.1."""
+"""Links are made when they are needed and closed when they are not; a peer that is gone costs no
+time. Node 0.0.0 leads the group of 0.0.1 and the top; 0.0.1 watches it, and has nothing to do with
+0.1.0 and 0.1.1."""
 
 import json, os, select, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster, STUB, frame, read_frame
 from ktap import done, ok
@@ -14,7 +16,9 @@ c = Cluster(4, "link-idle = 600", topology="1,2")
 
 def link(i, j):
     """What node i's doctor says of its link to node j."""
-    return next(d for d in c.ask(i, {"command": "doctor"})["checks"] if d["name"] == f"peer {c.code(j)}")
+    return next(
+        d for d in c.ask(i, {"command": "doctor"})["checks"] if d["name"] == f"peer {c.code(j)}"
+    )
 
 
 def is_up(i, j):
@@ -55,17 +59,30 @@ ok("a node is linked to its controller", until(lambda: is_up(1, 0)), c.log(1))
 ok("others are not", until(lambda: is_idle(1, 3) and is_idle(1, 2)), link(1, 3))
 ok("and heard nothing of it", "connection from 0.0.1" not in c.log(2) + c.log(3), c.log(2))
 
-ok("a request makes the link", until(lambda: reply_of(3).get("version") == 1 and is_up(1, 3)), c.log(1))
+ok(
+    "a request makes the link",
+    until(lambda: reply_of(3).get("version") == 1 and is_up(1, 3)),
+    c.log(1),
+)
 ok("which is closed when it was idle for a while", until(lambda: is_idle(1, 3)), link(1, 3))
-ok("in an orderly way", c.logged(3, r"connection from 0\.0\.1 .* ended: closed by the peer \(GOAWAY\)"), c.log(2))
+ok(
+    "in an orderly way",
+    c.logged(3, r"connection from 0\.0\.1 .* ended: closed by the peer \(GOAWAY\)"),
+    c.log(2),
+)
 ok("the link to the controller stays", is_up(1, 0))
 ok("and is made again", (saw := reply_of(3).get("version")) == 1, saw)
 
 with c.net.enter(1):
-    job = subprocess.Popen([STUB, "@" + c.code(3), "/bin/cat", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    job = subprocess.Popen(
+        [STUB, "@" + c.code(3), "/bin/cat", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
 job.stdin.write(b"one")
 job.stdin.flush()
-ok("a job runs there", select.select([job.stdout], [], [], WAIT)[0] and os.read(job.stdout.fileno(), 9) == b"one")
+ok(
+    "a job runs there",
+    select.select([job.stdout], [], [], WAIT)[0] and os.read(job.stdout.fileno(), 9) == b"one",
+)
 for _ in range(2):
     reply_of(2)
     ok("while another link was idle and closed", until(lambda: is_idle(1, 2)))
@@ -76,7 +93,11 @@ ok("then it is closed, too", until(lambda: is_idle(1, 3)))
 c.end(3)
 reply = reply_of(3)
 ok("a peer that is not there: told why", "refused" in refusal(reply), reply)
-ok("doctor says so", not link(1, 3)["ok"] and "Connection refused" in link(1, 3)["what"], link(1, 3))
+ok(
+    "doctor says so",
+    not link(1, 3)["ok"] and "Connection refused" in link(1, 3)["what"],
+    link(1, 3),
+)
 
 ok("an idle peer", until(lambda: is_idle(1, 2)))
 c.net.ip("br", "link", "set", "p2", "down")
@@ -89,10 +110,18 @@ while len(asking) > 64 and answered(asking, WAIT):
 # At once: the others wait still.
 reply = reply_of(3)
 with c.net.enter(1):
-    refused = subprocess.run([STUB, "@" + c.code(3), "/bin/true", "true"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                             text=True, timeout=WAIT)
-ok(f"a silent one: 64 requests wait, the others are told at once ({len(asking)} of 80)",
-   not answered(asking) and len(asking) == 64, replies)
+    refused = subprocess.run(
+        [STUB, "@" + c.code(3), "/bin/true", "true"],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=WAIT,
+    )
+ok(
+    f"a silent one: 64 requests wait, the others are told at once ({len(asking)} of 80)",
+    not answered(asking) and len(asking) == 64,
+    replies,
+)
 ok("a request to one that is not there waits for none of these", "refused" in refusal(reply), reply)
 ok("a job for it is refused at once, too", "unreachable" in refused.stderr, refused)
 while asking and answered(asking, WAIT):
@@ -105,7 +134,11 @@ c.start(3)
 ok("so is the other, and its link", until(lambda: reply_of(3).get("version") == 1), c.log(1))
 
 c.end(0)
-ok("an agent that ends says good-bye", c.logged(1, r"0\.0\.0 \(n0\) is down: closed by the peer \(GOAWAY\)"), c.log(1))
+ok(
+    "an agent that ends says good-bye",
+    c.logged(1, r"0\.0\.0 \(n0\) is down: closed by the peer \(GOAWAY\)"),
+    c.log(1),
+)
 c.start(0)
 ok("a watched peer is linked again", until(lambda: is_up(1, 0)), c.log(1))
 ok("all end", all(c.end(i) == 0 for i in range(4)))

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A member that floods another with requests, bodies without an end, and reservations: honest members are served."""
+"""A member that floods another with requests, bodies without an end, and reservations: honest
+members are served."""
 
 import json, os, re, sys, threading
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import Cluster
@@ -10,7 +12,7 @@ from ktap import done, must, ok
 from netns import address
 from wait import until
 
-REQUESTS, BYTES = 512, 4 << 20      # INTAKE_REQUESTS, INTAKE_BYTES
+REQUESTS, BYTES = 512, 4 << 20  # INTAKE_REQUESTS, INTAKE_BYTES
 GUESTS = 8
 
 # nobody is lost because this process, or the machine, stands still for a second
@@ -29,16 +31,21 @@ def client(i):
 def begin(h, path, body):
     """A request whose body goes on."""
     h.stream += 2
-    h.s.sendall(http2.frame(http2.HEADERS, http2.END_HEADERS, h.stream, http2.headers("POST", path)))
+    h.s.sendall(
+        http2.frame(http2.HEADERS, http2.END_HEADERS, h.stream, http2.headers("POST", path))
+    )
     for at in range(0, len(body), 16384):
-        h.s.sendall(http2.frame(http2.DATA, 0, h.stream, body[at:at + 16384]))
+        h.s.sendall(http2.frame(http2.DATA, 0, h.stream, body[at : at + 16384]))
     return h.stream
 
 
 def served(n):
     """How many of n requests of an honest member are answered."""
     h = client(1)
-    return sum(h.request("POST", "/v1/control", {"type": "report", "level": 1, **values})[0] == 200 for i in range(n))
+    return sum(
+        h.request("POST", "/v1/control", {"type": "report", "level": 1, **values})[0] == 200
+        for i in range(n)
+    )
 
 
 def lines(what):
@@ -49,13 +56,17 @@ def lines(what):
 
 before = c.memory(0)
 crowd = []
-PART = 60000    # within the window of a stream
+PART = 60000  # within the window of a stream
 for k in range(2):
     h = client(2)
     crowd.append(h)
     for i in range(BYTES // PART):
         begin(h, "/v1/control", b" " * PART)
-ok("bodies beyond the budget are refused", c.logged(0, r"n2: 1 requests refused .*its unfinished bodies are too large"), c.log(0)[-1500:])
+ok(
+    "bodies beyond the budget are refused",
+    c.logged(0, r"n2: 1 requests refused .*its unfinished bodies are too large"),
+    c.log(0)[-1500:],
+)
 grown = c.memory(0) - before
 ok(f"the agent has grown by less than twice the budget: {grown} KiB", grown < 2 * BYTES >> 10)
 ok("meanwhile all requests of an honest member are answered", (saw := served(100)) == 100, saw)
@@ -97,8 +108,11 @@ def refused(h):
             return h.status(payload)
 
 
-ok("requests beyond the quota of a host are refused, on all its connections together",
-   (saw := refused(crowd[1])) == 503, saw)
+ok(
+    "requests beyond the quota of a host are refused, on all its connections together",
+    (saw := refused(crowd[1])) == 503,
+    saw,
+)
 ok("meanwhile all of an honest member are answered", (saw := served(100)) == 100, saw)
 for h in crowd:
     h.s.close()
@@ -122,8 +136,10 @@ over.set()
 for t in threads:
     t.join()
 ok(f"beside {count[0]} bad reports, {good} of 100 honest requests are answered", good == 100)
-ok(f"which are {lines('is invalid')} lines in the log, and refusals {lines('requests refused')}",
-   lines("is invalid") <= 60 and 2 <= lines("requests refused") <= 6)
+ok(
+    f"which are {lines('is invalid')} lines in the log, and refusals {lines('requests refused')}",
+    lines("is invalid") <= 60 and 2 <= lines("requests refused") <= 6,
+)
 
 # ---- reservations ----
 
@@ -132,19 +148,54 @@ boot = open("/proc/sys/kernel/random/boot_id").read().strip()
 
 
 def reserve(i, k):
-    return json.loads(client(i).request("POST", "/v1/reserve", {
-        "id": f"{c.code(i)}:{k}", "command": "true", "path": os.path.realpath("/bin/true"), "uid": 0, "user": "root",
-        "size": 1000, "program": {"boot_id": boot, "dev": st.st_dev, "ino": st.st_ino, "size": st.st_size, "digest": "x"},
-        "cwd": {"path": "/", "boot_id": boot, "dev": folder.st_dev, "ino": folder.st_ino, "mode": folder.st_mode,
-                "uid": 0, "gid": 0, "mtime": folder.st_mtime_ns, "ctime": folder.st_ctime_ns, "shared": False}})[1])
+    return json.loads(
+        client(i).request(
+            "POST",
+            "/v1/reserve",
+            {
+                "id": f"{c.code(i)}:{k}",
+                "command": "true",
+                "path": os.path.realpath("/bin/true"),
+                "uid": 0,
+                "user": "root",
+                "size": 1000,
+                "program": {
+                    "boot_id": boot,
+                    "dev": st.st_dev,
+                    "ino": st.st_ino,
+                    "size": st.st_size,
+                    "digest": "x",
+                },
+                "cwd": {
+                    "path": "/",
+                    "boot_id": boot,
+                    "dev": folder.st_dev,
+                    "ino": folder.st_ino,
+                    "mode": folder.st_mode,
+                    "uid": 0,
+                    "gid": 0,
+                    "mtime": folder.st_mtime_ns,
+                    "ctime": folder.st_ctime_ns,
+                    "shared": False,
+                },
+            },
+        )[1]
+    )
 
 
 answers = [reserve(2, k) for k in range(3 * GUESTS)]
-ok("one member reserves all places, and no more", sum("token" in a for a in answers) == GUESTS, answers)
+ok(
+    "one member reserves all places, and no more",
+    sum("token" in a for a in answers) == GUESTS,
+    answers,
+)
 got = [reserve(1, k) for k in range(GUESTS // 2)]
 ok("another still gets its share", all("token" in a for a in got), got)
 ok("more than a share it does not take from it", "token" not in (saw := reserve(1, 99)), saw)
 ok("nor the first one anything from it", not any("token" in reserve(2, 100 + k) for k in range(5)))
-ok("the log says who has lost places", c.logged(0, r"0\.2 \(n2\) holds \d+ places of 8: it loses one to 0\.1"))
+ok(
+    "the log says who has lost places",
+    c.logged(0, r"0\.2 \(n2\) holds \d+ places of 8: it loses one to 0\.1"),
+)
 ok("the agent ends", (saw := c.end(0)) == 0, saw)
 done()

@@ -1,17 +1,19 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An agent, and an ehlaunch, that have no descriptor left for those that wait: they rest, say so once, and go on when there is one."""
+"""An agent, and an ehlaunch, that have no descriptor left for those that wait: they rest, say so
+once, and go on when there is one."""
 
 import os, re, select, socket, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import AGENT, LAUNCH, Cluster, frame, read_frame
 from ktap import done, must, ok
 from netns import address
 from wait import until
 
-SECONDS = 3         # of waiting
-MOST = 0.5          # of processor time for it; without a rest it is as long as the wait
-FILES = 64          # of an agent
+SECONDS = 3  # of waiting
+MOST = 0.5  # of processor time for it; without a rest it is as long as the wait
+FILES = 64  # of an agent
 REQUEST = frame("FRAME_REQUEST", b'{"command":"status"}')
 
 c = Cluster(2, apart=True)
@@ -34,6 +36,7 @@ def rests(what, pid):
     def used():
         its = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
         return (int(its[11]) + int(its[12])) / os.sysconf("SC_CLK_TCK")
+
     before = used()
     time.sleep(SECONDS)
     ok(f"{what}: it rests", (took := used() - before) < MOST, took)
@@ -46,6 +49,7 @@ def spoken(s):
 
 # ---- ehlaunch ----
 
+
 def known():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.settimeout(30)
@@ -56,7 +60,7 @@ def known():
 c.launch(0)
 first = known()
 must("ehlaunch takes a connection", until(lambda: spoken(first)))
-few(0, "ehlaunch", LAUNCH, descriptors(c.launchers[0].pid) + 1)     # that is for two connections
+few(0, "ehlaunch", LAUNCH, descriptors(c.launchers[0].pid) + 1)  # that is for two connections
 first.close()
 c.launch(0)
 crowd = [known() for _ in range(4)]
@@ -101,7 +105,11 @@ must("port: it says so", c.logged(0, SAYS % r"[0-9.]+:7411"))
 rests("agent", agent)
 ok("those that came wait", not any(map(spoken, waits)))
 for name in "local socket", r"[0-9.]+:7411":
-    ok(f"{name[-4:]}: it has said so once", len(re.findall(SAYS % name, c.log(0))) == 1, c.log(0)[-2000:])
+    ok(
+        f"{name[-4:]}: it has said so once",
+        len(re.findall(SAYS % name, c.log(0))) == 1,
+        c.log(0)[-2000:],
+    )
 for s in held:
     s.close()
 ok("then they are served", until(lambda: all(map(spoken, waits))), c.log(0)[-2000:])

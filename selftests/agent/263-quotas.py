@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A member that opens as many streams as it can, sends as much as it can on each, and reads nothing: the agent's memory
-has a bound, the tasks of others go on, and operators see who it is, what it holds and what was refused."""
+"""A member that opens as many streams as it can, sends as much as it can on each, and reads
+nothing: the agent's memory has a bound, the tasks of others go on, and operators see who it is,
+what it holds and what was refused."""
 
 import json, os, re, struct, subprocess, sys, threading
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import FRAME, Cluster, STUB
@@ -11,13 +13,18 @@ from ktap import done, ok
 from netns import address
 from wait import WAIT, until
 
-STREAMS, MEMORY = 64, 2     # peer-streams; peer-memory, MiB
-BOUND = (MEMORY + 14) << 10     # KiB: docs/security.md, "Memory for one host"
+STREAMS, MEMORY = 64, 2  # peer-streams; peer-memory, MiB
+BOUND = (MEMORY + 14) << 10  # KiB: docs/security.md, "Memory for one host"
 GUESTS = 16
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 
-c = Cluster(3, f"heartbeat = 5000\nheadroom = 0\nguests = {GUESTS}\nlease = 60000\n"
-               f"peer-streams = {STREAMS}\npeer-memory = {MEMORY}")
+c = Cluster(
+    3,
+    (
+        f"heartbeat = 5000\nheadroom = 0\nguests = {GUESTS}\nlease = 60000\n"
+        f"peer-streams = {STREAMS}\npeer-memory = {MEMORY}"
+    ),
+)
 cert = os.path.join(c.dir, "cert")
 for i in 0, 1:
     c.start(i)
@@ -29,10 +36,16 @@ over, done_at, failures = threading.Event(), {0: 0, 1: 0}, []
 
 
 def work(home):
-    """Tasks of this home on the other, one after the other; each reads and writes more than a window."""
+    """Tasks of this home on the other, one after the other; each reads and writes more than a
+    window."""
     while not over.is_set():
         with c.net.enter(home):
-            p = subprocess.Popen([STUB, f"@{c.code(1 - home)}", "/bin/cat", "cat"], stdin=PIPE, stdout=PIPE, stderr=PIPE)
+            p = subprocess.Popen(
+                [STUB, f"@{c.code(1 - home)}", "/bin/cat", "cat"],
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+            )
         out, err = p.communicate(b"x" * 300000, timeout=WAIT)
         if p.returncode or len(out) != 300000:
             failures.append((home, p.returncode, len(out), err))
@@ -83,14 +96,20 @@ class Rude:
 
     def open(self, path, body=b"", method="POST", end=False):
         self.h.stream += 2
-        self.send(http2.frame(http2.HEADERS, http2.END_HEADERS | (http2.END_STREAM if end else 0), self.h.stream,
-                              http2.headers(method, path)))
+        self.send(
+            http2.frame(
+                http2.HEADERS,
+                http2.END_HEADERS | (http2.END_STREAM if end else 0),
+                self.h.stream,
+                http2.headers(method, path),
+            )
+        )
         self.more(self.h.stream, body)
         return self.h.stream
 
     def more(self, stream, body):
         for at in range(0, len(body), 16384):
-            if not self.send(http2.frame(http2.DATA, 0, stream, body[at:at + 16384])):
+            if not self.send(http2.frame(http2.DATA, 0, stream, body[at : at + 16384])):
                 return False
         return True
 
@@ -104,7 +123,12 @@ class Rude:
                     self.statuses[stream] = self.h.status(payload)
                 elif kind == http2.RST_STREAM:
                     self.resets[stream] = int.from_bytes(payload, "big")
-                elif kind == http2.GOAWAY or kind == http2.PING and flags & http2.ACK and payload == b"settled!":
+                elif (
+                    kind == http2.GOAWAY
+                    or kind == http2.PING
+                    and flags & http2.ACK
+                    and payload == b"settled!"
+                ):
                     return self
         except (EOFError, OSError):
             return self
@@ -140,9 +164,14 @@ def doctor():
 
 limits, peers = quotas()
 ok("the limits are shown", (limits["streams"], limits["memory"]) == (STREAMS, MEMORY << 20), limits)
-ok("nothing was refused yet", all(not any(p["refused"].values()) and "refused_seconds" not in p for p in peers.values()), peers)
+ok(
+    "nothing was refused yet",
+    all(not any(p["refused"].values()) and "refused_seconds" not in p for p in peers.values()),
+    peers,
+)
 
-# Streams for files of a view that some agent before this one had: they wait for its keeper, each with a window of bytes.
+# Streams for files of a view that some agent before this one had: they wait for its keeper, each
+# with a window of bytes.
 
 head = struct.pack("<IIII", 1000, 0, 1, 0) + b"0" * 32
 
@@ -155,22 +184,52 @@ def files():
 
 
 made = crowd("files that nobody serves", files)
-kept = sum(500 - len(r.settle().resets) for r in made)      # on a slow machine the first ones have ended
+kept = sum(
+    500 - len(r.settle().resets) for r in made
+)  # on a slow machine the first ones have ended
 ok(f"{STREAMS} streams are kept at most, on all its connections together", kept <= STREAMS, kept)
-ok("the log says it with the host's name", c.logged(0, r"n2: \d+ (streams|requests) refused"), c.log(0)[-1000:])
+ok(
+    "the log says it with the host's name",
+    c.logged(0, r"n2: \d+ (streams|requests) refused"),
+    c.log(0)[-1000:],
+)
 rude = quotas()[1].get("n2")
-ok("what was refused is shown", rude and rude["node"] == "0.2" and rude["refused"]["streams"] + rude["refused"]["memory"] >= sum(
-    len(r.resets) for r in made) > 0 and rude["refused_seconds"] >= 0, (rude, [len(r.resets) for r in made]))
+ok(
+    "what was refused is shown",
+    rude
+    and rude["node"] == "0.2"
+    and rude["refused"]["streams"] + rude["refused"]["memory"]
+    >= sum(len(r.resets) for r in made)
+    > 0
+    and rude["refused_seconds"] >= 0,
+    (rude, [len(r.resets) for r in made]),
+)
 check = doctor()
-ok("`ehctl doctor` warns of it", check and check["level"] == "warning" and check["host"] == "n2" and re.search(
-    rf"n2 has \d+ of {STREAMS} streams, .* of {MEMORY} MiB; it was refused \d+ times, .* (streams|memory)", check["what"]), check)
+ok(
+    "`ehctl doctor` warns of it",
+    check
+    and check["level"] == "warning"
+    and check["host"] == "n2"
+    and re.search(
+        (
+            rf"n2 has \d+ of {STREAMS} streams, .* of {MEMORY} MiB; it was refused \d+ times, .*"
+            r" (streams|memory)"
+        ),
+        check["what"],
+    ),
+    check,
+)
 end(made)
 
 
 def all_given_back():
     """None of its connections is left, and what was refused is still known."""
     now = quotas()[1].get("n2", {})
-    return now and not (now["streams"] or now["memory"]) and all(now["refused"][k] >= n for k, n in rude["refused"].items())
+    return (
+        now
+        and not (now["streams"] or now["memory"])
+        and all(now["refused"][k] >= n for k, n in rude["refused"].items())
+    )
 
 
 ok("what it held is given back, and what was refused stays known", until(all_given_back), quotas())
@@ -182,39 +241,92 @@ boot = open("/proc/sys/kernel/random/boot_id").read().strip()
 
 
 def reserve(h, k):
-    return json.loads(h.request("POST", "/v1/reserve", {
-        "id": f"0.2:{k}", "command": "true", "path": os.path.realpath("/bin/true"), "uid": 0, "user": "root",
-        "size": 1000, "program": {"boot_id": boot, "dev": st.st_dev, "ino": st.st_ino, "size": st.st_size, "digest": "x"},
-        "cwd": {"path": "/", "boot_id": boot, "dev": folder.st_dev, "ino": folder.st_ino, "mode": folder.st_mode,
-                "uid": 0, "gid": 0, "mtime": folder.st_mtime_ns, "ctime": folder.st_ctime_ns, "shared": False}})[1])
+    return json.loads(
+        h.request(
+            "POST",
+            "/v1/reserve",
+            {
+                "id": f"0.2:{k}",
+                "command": "true",
+                "path": os.path.realpath("/bin/true"),
+                "uid": 0,
+                "user": "root",
+                "size": 1000,
+                "program": {
+                    "boot_id": boot,
+                    "dev": st.st_dev,
+                    "ino": st.st_ino,
+                    "size": st.st_size,
+                    "digest": "x",
+                },
+                "cwd": {
+                    "path": "/",
+                    "boot_id": boot,
+                    "dev": folder.st_dev,
+                    "ino": folder.st_ino,
+                    "mode": folder.st_mode,
+                    "uid": 0,
+                    "gid": 0,
+                    "mtime": folder.st_mtime_ns,
+                    "ctime": folder.st_ctime_ns,
+                    "shared": False,
+                },
+            },
+        )[1]
+    )
 
 
 def metrics():
     """{(what, limit): number} of the rude one, and the text."""
     text = c.ehctl(0, "metrics", "--once").stdout
-    return {(name, limit): float(value) for name, limit, value in re.findall(
-        r'^ehsched_peer_(\w+)\{node="0\.0",host="n0",peer="n2"(?:,limit="(\w+)")?\} (\S+)$', text, re.M)}, text
+    return {
+        (name, limit): float(value)
+        for name, limit, value in re.findall(
+            r'^ehsched_peer_(\w+)\{node="0\.0",host="n0",peer="n2"(?:,limit="(\w+)")?\} (\S+)$',
+            text,
+            re.M,
+        )
+    }, text
 
 
 def held():
     """What the rude one holds, as operators see it: of its three jobs."""
     now, (numbers, _) = quotas()[1].get("n2", {}), metrics()
-    return now.get("streams") == 3 and now["memory"] >= 3 * 16000 and "has 3 of" in doctor()["what"] and (
-        numbers.get(("open_streams", "")) == 3 and numbers.get(("held_bytes", ""), 0) >= 3 * 16000)
+    return (
+        now.get("streams") == 3
+        and now["memory"] >= 3 * 16000
+        and "has 3 of" in doctor()["what"]
+        and (
+            numbers.get(("open_streams", "")) == 3
+            and numbers.get(("held_bytes", ""), 0) >= 3 * 16000
+        )
+    )
 
 
 made = [Rude()]
 for k in range(3):
     reserve(made[0].h, 100 + k)
-for k in range(3):      # of each only the first bytes come
+for k in range(3):  # of each only the first bytes come
     made[0].open("/v1/job", struct.pack("<II", FRAME["FRAME_JOB"], 8 << 20) + bytes(16000))
 made[0].settle()
-ok("what it holds is shown by status, doctor and metrics", until(held), (quotas(), doctor(), metrics()[1]))
+ok(
+    "what it holds is shown by status, doctor and metrics",
+    until(held),
+    (quotas(), doctor(), metrics()[1]),
+)
 numbers, text = metrics()
 now = quotas()[1]["n2"]["refused"]
-ok("metrics have what was refused", all(numbers.get(("refused_requests_total", k)) == n for k, n in now.items()), (now, text))
-ok("and the limits", re.search(rf'^ehsched_peer_limit_streams\{{node="0\.0",host="n0"\}} {STREAMS}$', text, re.M) and re.search(
-    rf'^ehsched_peer_limit_bytes\{{.*\}} {MEMORY << 20}$', text, re.M), text)
+ok(
+    "metrics have what was refused",
+    all(numbers.get(("refused_requests_total", k)) == n for k, n in now.items()),
+    (now, text),
+)
+ok(
+    "and the limits",
+    re.search(rf'^ehsched_peer_limit_streams\{{node="0\.0",host="n0"\}} {STREAMS}$', text, re.M)
+    and re.search(rf"^ehsched_peer_limit_bytes\{{.*\}} {MEMORY << 20}$", text, re.M),
+    text,
+)
 end(made)
 ok("and given back when it is gone", until(all_given_back), quotas())
 
@@ -223,8 +335,10 @@ def jobs():
     r = Rude()
     for k in range(GUESTS):
         reserve(r.h, k)
-    streams = [r.open("/v1/job", struct.pack("<II", FRAME["FRAME_JOB"], 8 << 20)) for k in range(GUESTS)]
-    for part in range(5 << 4):      # windows are opened again as long as it takes in more
+    streams = [
+        r.open("/v1/job", struct.pack("<II", FRAME["FRAME_JOB"], 8 << 20)) for k in range(GUESTS)
+    ]
+    for part in range(5 << 4):  # windows are opened again as long as it takes in more
         for stream in streams:
             r.more(stream, bytes(16384) * 4)
         r.settle()
@@ -237,7 +351,11 @@ def jobs():
 
 made = crowd("jobs that are never whole", jobs, 1)
 ok("jobs that are too large together are refused", len(made[0].resets) > 0, made[0].statuses)
-ok("and counted as that", quotas()[1]["n2"]["refused"]["memory"] > rude["refused"]["memory"], quotas())
+ok(
+    "and counted as that",
+    quotas()[1]["n2"]["refused"]["memory"] > rude["refused"]["memory"],
+    quotas(),
+)
 end(made)
 
 # Answers that nobody reads.
@@ -252,7 +370,8 @@ def replies():
 
 end(crowd("answers that nobody reads", replies, 1))
 
-# Streams that are refused, by a host that has not agreed to any number of them and does not read the refusals.
+# Streams that are refused, by a host that has not agreed to any number of them and does not read
+# the refusals.
 
 
 def refused():
@@ -262,7 +381,11 @@ def refused():
     s.settimeout(3)
     for k in range(60000):
         stream += 2
-        some.append(http2.frame(http2.HEADERS, http2.END_HEADERS, stream, http2.headers("POST", "/v1/resume")))
+        some.append(
+            http2.frame(
+                http2.HEADERS, http2.END_HEADERS, stream, http2.headers("POST", "/v1/resume")
+            )
+        )
         if len(some) == 500:
             try:
                 s.sendall(b"".join(some))
@@ -273,7 +396,11 @@ def refused():
 
 
 end(crowd("refusals that nobody reads", refused, 3))
-ok("no honest one was refused anything", not any(any(p["refused"].values()) for host, p in quotas()[1].items() if host != "n2"), quotas())
+ok(
+    "no honest one was refused anything",
+    not any(any(p["refused"].values()) for host, p in quotas()[1].items() if host != "n2"),
+    quotas(),
+)
 over.set()
 for t in threads:
     t.join()

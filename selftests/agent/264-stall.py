@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A machine, or a network, that stands still is no silent peer: agents that did not run for longer than three heartbeats, and then
-do, one a moment before the other, keep their connections. One that stands still alone is told from that."""
+"""A machine, or a network, that stands still is no silent peer: agents that did not run for longer
+than three heartbeats, and then do, one a moment before the other, keep their connections. One that
+stands still alone is told from that."""
 
 import os, re, signal, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
 from ktap import done, ok
@@ -33,9 +35,12 @@ for first in range(2):
     send(first, signal.SIGCONT)
     time.sleep(HEARTBEAT / 4)
     send(1 - first, signal.SIGCONT)
-    time.sleep(3 * HEARTBEAT)       # as long as a silence
-    ok(f"both stood still, n{first} goes on first: it does not take the other for silent", silences() == [[], []] and linked(),
-       silences())
+    time.sleep(3 * HEARTBEAT)  # as long as a silence
+    ok(
+        f"both stood still, n{first} goes on first: it does not take the other for silent",
+        silences() == [[], []] and linked(),
+        silences(),
+    )
 send(1, signal.SIGSTOP)
 ok("n1 stands still alone: it is silent", until(lambda: silences()[0]), c.log(0))
 send(1, signal.SIGCONT)

@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Policy idle, the default: tasks fill free processors, one each, before any node gets two; who may say what about credits; credits that
-were taken and not used, or that a controller had that was killed, are there again."""
+"""Policy idle, the default: tasks fill free processors, one each, before any node gets two; who may
+say what about credits; credits that were taken and not used, or that a controller had that was
+killed, are there again."""
 
 import ctypes, json, os, re, signal, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import BUILD, Cluster
@@ -12,11 +14,17 @@ from netns import address
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
-LIAR = 7            # has a certificate and a place, but no agent
+LIAR = 7  # has a certificate and a place, but no agent
 NODES = range(LIAR)
 # eta would keep three tasks at home
-c = Cluster(8, 'capacity = 1\nload-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\n'
-            'threshold-length = 1\ndwell = 0\ntime-limit = 10000\n', topology="2,2")
+c = Cluster(
+    8,
+    (
+        'capacity = 1\nload-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\n'
+        "threshold-length = 1\ndwell = 0\ntime-limit = 10000\n"
+    ),
+    topology="2,2",
+)
 ETA = c.settings + 'policy = "eta"\n'
 cert = os.path.join(c.dir, "cert")
 near = {}
@@ -25,9 +33,23 @@ tasks = []
 
 def start(home, *more):
     """A task that says where it runs and stays until it is ended."""
-    p = subprocess.Popen(c.words(home, EHCTL, "exec", "--auto", *more, "--", "sh", "-c",
-                                 "readlink /proc/self/ns/net; read x"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, text=True)
+    p = subprocess.Popen(
+        c.words(
+            home,
+            EHCTL,
+            "exec",
+            "--auto",
+            *more,
+            "--",
+            "sh",
+            "-c",
+            "readlink /proc/self/ns/net; read x",
+        ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     tasks.append(p)
     return p
 
@@ -48,8 +70,14 @@ def end_all():
 
 
 def loads(among):
-    return {i: next((n["load"] for n in c.ask(i, {"command": "status"})["nodes"] if n["code"] == c.code(i)), None)
-            for i in among if i in c.agents}
+    return {
+        i: next(
+            (n["load"] for n in c.ask(i, {"command": "status"})["nodes"] if n["code"] == c.code(i)),
+            None,
+        )
+        for i in among
+        if i in c.agents
+    }
 
 
 def quiet():
@@ -70,8 +98,8 @@ def fill(home, n):
 
 
 def fills(home, among, stay=False):
-    """Whether as many tasks as there are nodes go to one each, without an ask of thresholds; waits until credits are there.
-    stay: they do not end then."""
+    """Whether as many tasks as there are nodes go to one each, without an ask of thresholds; waits
+    until credits are there. stay: they do not end then."""
     ran = []
 
     def once():
@@ -80,6 +108,7 @@ def fills(home, among, stay=False):
         if not (good and stay) and not end_all():
             raise RuntimeError("tasks do not end")
         return good
+
     good = until(once)
     return good, ran
 
@@ -108,8 +137,20 @@ def say(i, body, path="/v1/credit"):
 
 
 def ask(i, home, n):
-    return say(i, {"type": "ask", "level": 1, "id": n, "home": c.code(home), "hold_ms": 0, "tier": 0, "hops": 1,
-                   "down": False, "missed": False})
+    return say(
+        i,
+        {
+            "type": "ask",
+            "level": 1,
+            "id": n,
+            "home": c.code(home),
+            "hold_ms": 0,
+            "tier": 0,
+            "hops": 1,
+            "down": False,
+            "missed": False,
+        },
+    )
 
 
 for i in NODES:
@@ -128,35 +169,65 @@ ran = fill(home, 7)
 ok("again: one each", sorted(ran) == list(NODES), counts(ran))
 ids = [c.ask(home, {"command": "why", "id": str(p.pid)}) for p in tasks]
 away = [w for w, i in zip(ids, ran) if i != home]
-ok("the first is at home, which was not overloaded", ran[0] == home and ids[0]["reason"] == "not-sender", ids[0])
-ok("why names the credit", all(w["reason"] == "credit" and any("credit of" in s["what"] for s in w["steps"]) for w in away), away)
-text = subprocess.run(c.words(home, EHCTL, "why", away[0]["id"]), capture_output=True, text=True, timeout=WAIT).stdout
+ok(
+    "the first is at home, which was not overloaded",
+    ran[0] == home and ids[0]["reason"] == "not-sender",
+    ids[0],
+)
+ok(
+    "why names the credit",
+    all(
+        w["reason"] == "credit" and any("credit of" in s["what"] for s in w["steps"]) for w in away
+    ),
+    away,
+)
+text = subprocess.run(
+    c.words(home, EHCTL, "why", away[0]["id"]), capture_output=True, text=True, timeout=WAIT
+).stdout
 ok("ehctl why shows it", "credit" in text and "before thresholds were asked" in text, text)
 reasons = {r["reason"]: r["tasks"] for r in status(home)["reasons"]}
 ok("status counts it", reasons.get("credit", 0) >= 6, reasons)
-shown = json.loads(subprocess.run(c.words(home, EHCTL, "status", "--json"), capture_output=True, text=True, timeout=WAIT).stdout)
-ok("ehctl status --json shows it", any(r["reason"] == "credit" for r in shown["reasons"]), shown["reasons"])
+shown = json.loads(
+    subprocess.run(
+        c.words(home, EHCTL, "status", "--json"), capture_output=True, text=True, timeout=WAIT
+    ).stdout
+)
+ok(
+    "ehctl status --json shows it",
+    any(r["reason"] == "credit" for r in shown["reasons"]),
+    shown["reasons"],
+)
 
 for n in 2, 3, 4:
     ran += fill(home, 7)
     ok(f"seven more: each node has {n}", counts(ran) == {i: n for i in NODES}, counts(ran))
 said = c.ask(home, {"command": "why", "id": str(tasks[-1].pid)})
-ok("why says how many were there", any("none has less than 3 tasks" in s["what"] for s in said["steps"]), said)
+ok(
+    "why says how many were there",
+    any("none has less than 3 tasks" in s["what"] for s in said["steps"]),
+    said,
+)
 ok("all end", end_all(), loads(NODES))
 
 # ---- many at once, from two homes ----
 
 both = [start(h) for h in (1, 6) * 7]
 ran = [where(p) for p in both]
-ok("fourteen at once from two homes: all run, none has three", None not in ran and max(counts(ran).values()) <= 3 and
-   len(set(ran)) == 7, counts(ran))
+ok(
+    "fourteen at once from two homes: all run, none has three",
+    None not in ran and max(counts(ran).values()) <= 3 and len(set(ran)) == 7,
+    counts(ran),
+)
 ok("all end", end_all(), loads(NODES))
 for k in range(3):
     crowd = [start(home) for _ in range(42)]
     ran = [where(p) for p in crowd]
     print(f"# 42 at once: {counts(ran)}")
-    ok("six for each node at once from one home: no node has more than eight", None not in ran and len(set(ran)) == 7 and
-       max(counts(ran).values()) <= 8, counts(ran))
+    ok(
+        "six for each node at once from one home: no node has more than eight",
+        None not in ran and len(set(ran)) == 7 and max(counts(ran).values()) <= 8,
+        counts(ran),
+    )
     ok("all end", end_all(), loads(NODES))
 
 # ---- a program that is known waits for a processor, for a fifth of its time ----
@@ -167,8 +238,8 @@ ok("a program has run four times", [p.wait(WAIT) for p in known] == [0] * 4 and 
 
 
 def waits_for(which, meanwhile=None):
-    """With a task on each node: what why says of a known program, where the task of `which` ends while it is placed, and
-    `meanwhile` is called."""
+    """With a task on each node: what why says of a known program, where the task of `which` ends
+    while it is placed, and `meanwhile` is called."""
     good, ran = fills(home, NODES, stay=True)
     p = subprocess.Popen(c.words(home, EHCTL, "exec", "--auto", "--", *KNOWN))
     why = lambda: c.ask(home, {"command": "why", "id": str(p.pid)})
@@ -184,28 +255,54 @@ def waits_for(which, meanwhile=None):
 
 
 good, said, over = waits_for(3)
-ok("a processor elsewhere becomes free: it goes there", good and over and said["executor"] == c.code(3) and
-   any("a processor is free" in s["what"] for s in said["steps"]), said)
+ok(
+    "a processor elsewhere becomes free: it goes there",
+    good
+    and over
+    and said["executor"] == c.code(3)
+    and any("a processor is free" in s["what"] for s in said["steps"]),
+    said,
+)
 good, said, over = waits_for(home)
-ok("one at home: it stays", good and over and said["reason"] == "not-sender" and
-   any("has waited for a processor of this node" in s["what"] for s in said["steps"]), said)
+ok(
+    "one at home: it stays",
+    good
+    and over
+    and said["reason"] == "not-sender"
+    and any("has waited for a processor of this node" in s["what"] for s in said["steps"]),
+    said,
+)
 good, said, over = waits_for(None)
-ok("none: after that time it goes where the fewest are", good and over and
-   any("none has less than 1 task" in s["what"] for s in said["steps"]), said)
+ok(
+    "none: after that time it goes where the fewest are",
+    good and over and any("none has less than 1 task" in s["what"] for s in said["steps"]),
+    said,
+)
 
 # ---- a draining node gives none ----
 
 c.ask(0, {"command": "drain", "node": c.code(3)})
-ok("a node drains", until(lambda: next(n for n in status(0)["nodes"] if n["code"] == c.code(3))["draining"]))
+ok(
+    "a node drains",
+    until(lambda: next(n for n in status(0)["nodes"] if n["code"] == c.code(3))["draining"]),
+)
 rest = [i for i in NODES if i != 3]
 good, ran = fills(home, rest)
 ok("it gets nothing, the others one each", good, counts(ran))
 for i in rest:
     c.ask(0, {"command": "drain", "node": c.code(i)})
-ok("all nodes drain", until(lambda: all(n["draining"] for n in status(home)["nodes"] if n["code"] != c.code(LIAR))), status(home))
-last = fill(home, 2)     # the first has a free processor
+ok(
+    "all nodes drain",
+    until(lambda: all(n["draining"] for n in status(home)["nodes"] if n["code"] != c.code(LIAR))),
+    status(home),
+)
+last = fill(home, 2)  # the first has a free processor
 said = c.ask(home, {"command": "why", "id": str(tasks[-1].pid)})
-ok("there is no credit, and the task stays", last == [home] * 2 and any("no credit" in s["what"] for s in said["steps"]), (last, said))
+ok(
+    "there is no credit, and the task stays",
+    last == [home] * 2 and any("no credit" in s["what"] for s in said["steps"]),
+    (last, said),
+)
 ok("all end", end_all(), loads(NODES))
 for i in rest:
     c.ask(0, {"command": "undrain", "node": c.code(i)})
@@ -215,22 +312,60 @@ ok("it does again", good, counts(ran))
 
 # ---- who may say what ----
 
-offer = {"type": "offer", "level": 1, "life": 1, "version": 1, "tasks": 0, "processors": 1, "credits": [1, 2, 0], "reign": 0, "beat": True}
+offer = {
+    "type": "offer",
+    "level": 1,
+    "life": 1,
+    "version": 1,
+    "tasks": 0,
+    "processors": 1,
+    "credits": [1, 2, 0],
+    "reign": 0,
+    "beat": True,
+}
 got = say(4, offer)
-ok("the liar's offer is answered as any node's", got[0] == 200 and got[1].get("type") == "taken", got)
+ok(
+    "the liar's offer is answered as any node's",
+    got[0] == 200 and got[1].get("type") == "taken",
+    got,
+)
 reign = got[1].get("reign", 0)
 ok("another group's controller does not hear it", (saw := say(0, offer)[0]) == 403, saw)
-ok("nor one of more credits than a node gives", (saw := say(4, {**offer, "credits": [1, 60, 0]})[0]) == 403, saw)
+ok(
+    "nor one of more credits than a node gives",
+    (saw := say(4, {**offer, "credits": [1, 60, 0]})[0]) == 403,
+    saw,
+)
 ok("nor one without a processor", (saw := say(4, {**offer, "processors": 0})[0]) == 403, saw)
 ok("an ask for another's exec is refused", (saw := ask(4, 5, 1)[0]) == 403, saw)
 credit = {"tier": 0, "life": 1, "serial": 1}
-ok("a credit of another group is refused in an answer", say(5, {"type": "answer", "level": 0, "id": 1, "node": c.code(0),
-                                                               "credit": credit})[0] == 403)
-ok("one of another node cannot be returned",
-   (saw := say(5, {"type": "return", "level": 0, "node": c.code(6), "credit": credit})[0]) == 403,
-   saw)
-for name, value in ("level", 9), ("level", -1), ("hops", 1 << 20), ("tier", 16), ("home", "0.9"), ("id", "x"):
-    body = {"type": "ask", "level": 1, "id": 1, "home": c.code(LIAR), "hold_ms": 0, "tier": 0, "hops": 1, name: value}
+ok(
+    "a credit of another group is refused in an answer",
+    say(5, {"type": "answer", "level": 0, "id": 1, "node": c.code(0), "credit": credit})[0] == 403,
+)
+ok(
+    "one of another node cannot be returned",
+    (saw := say(5, {"type": "return", "level": 0, "node": c.code(6), "credit": credit})[0]) == 403,
+    saw,
+)
+for name, value in (
+    ("level", 9),
+    ("level", -1),
+    ("hops", 1 << 20),
+    ("tier", 16),
+    ("home", "0.9"),
+    ("id", "x"),
+):
+    body = {
+        "type": "ask",
+        "level": 1,
+        "id": 1,
+        "home": c.code(LIAR),
+        "hold_ms": 0,
+        "tier": 0,
+        "hops": 1,
+        name: value,
+    }
     if say(4, body)[0] != 400:
         ok(f"{name} {value} is refused", False)
         break
@@ -239,25 +374,47 @@ else:
 
 
 def guess():
-    """Answers with the liar's credit for the home's next tasks, by what is known of them: they are numbered."""
+    """Answers with the liar's credit for the home's next tasks, by what is known of them: they are
+    numbered."""
     code, n = c.ask(home, {"command": "why", "id": str(tasks[-1].pid)})["id"].rsplit(":", 1)
     for k in range(1, 5):
         task = f"{code}:{int(n) + k}".encode()
-        said.append(say(home, {"type": "answer", "level": 0, "id": xxhash(task, len(task)), "node": c.code(LIAR), "credit": credit})[0])
+        said.append(
+            say(
+                home,
+                {
+                    "type": "answer",
+                    "level": 0,
+                    "id": xxhash(task, len(task)),
+                    "node": c.code(LIAR),
+                    "credit": credit,
+                },
+            )[0]
+        )
 
 
 xxhash = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
 xxhash.argtypes, xxhash.restype = [ctypes.c_char_p, ctypes.c_size_t], ctypes.c_int64
 said = []
 good, why, over = waits_for(3, guess)
-ok("it cannot answer for the controller, because it does not know which ask that is", good and over and said == [200] * 4 and
-   why["executor"] == c.code(3) and not any(f"credit of n{LIAR}" in s["what"] for s in why["steps"]), (said, why))
+ok(
+    "it cannot answer for the controller, because it does not know which ask that is",
+    good
+    and over
+    and said == [200] * 4
+    and why["executor"] == c.code(3)
+    and not any(f"credit of n{LIAR}" in s["what"] for s in why["steps"]),
+    (said, why),
+)
 
 # It offers a processor, so somebody is sent there: the task runs elsewhere.
 say(4, {**offer, "version": 2, "reign": reign})
 ran = fill(home, 7)
-ok("a node that offers what it does not give: all tasks run on others", None not in ran and set(ran) <= set(NODES) and
-   len(set(ran)) >= 6, (counts(ran), c.log(home)[-2000:]))
+ok(
+    "a node that offers what it does not give: all tasks run on others",
+    None not in ran and set(ran) <= set(NODES) and len(set(ran)) >= 6,
+    (counts(ran), c.log(home)[-2000:]),
+)
 ok("all end", end_all(), loads(NODES))
 good, ran = fills(home, NODES)
 ok("its credit is over when it is silent: one each", good, counts(ran))
@@ -273,21 +430,31 @@ ok("after their lease they are there again: one each", good, counts(ran))
 # ---- a controller is killed ----
 
 for dead, home in (4, 5), (0, 5):
-    for k in range(4):      # with credits taken that nobody uses
+    for k in range(4):  # with credits taken that nobody uses
         if dead == 4:
             ask(dead, LIAR, 200 + k)
     c.end(dead, signal.SIGKILL)
     links.pop(dead, None)
     rest = sorted(c.agents)
     good, ran = fills(home, rest)
-    ok(f"controller {c.code(dead)} is killed: the credits of the others are there again", good, (counts(ran), rest))
+    ok(
+        f"controller {c.code(dead)} is killed: the credits of the others are there again",
+        good,
+        (counts(ran), rest),
+    )
 for dead in 4, 0:
     c.start(dead)
 good, ran = fills(2, NODES)
 ok("they are back: one each", good, counts(ran))
-ok("nothing was invalid between honest nodes", not any(re.search(r"about credits that", line) and f"(n{LIAR})" not in line
-                                                       for i in NODES for line in c.log(i).splitlines()),
-   [line for i in NODES for line in c.log(i).splitlines() if "about credits that" in line][:5])
+ok(
+    "nothing was invalid between honest nodes",
+    not any(
+        re.search(r"about credits that", line) and f"(n{LIAR})" not in line
+        for i in NODES
+        for line in c.log(i).splitlines()
+    ),
+    [line for i in NODES for line in c.log(i).splitlines() if "about credits that" in line][:5],
+)
 
 # ---- another policy ----
 
@@ -306,8 +473,14 @@ began = time.monotonic()
 ran = fill(home, 6)
 took = time.monotonic() - began
 said = c.ask(home, {"command": "why", "id": str(tasks[-1].pid)})
-ok("the top has eta: thresholds decide where a group has no free processor, and nobody waits for half of his time limit first",
-   None not in ran and any("no credit" in s["what"] for s in said["steps"]) and took < 10, (ran, took, said))
+ok(
+    (
+        "the top has eta: thresholds decide where a group has no free processor, and nobody waits"
+        " for half of his time limit first"
+    ),
+    None not in ran and any("no credit" in s["what"] for s in said["steps"]) and took < 10,
+    (ran, took, said),
+)
 ok("all end", end_all(), loads(NODES))
 c.conf(0)
 c.ask(0, {"command": "reload"})

@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""With `learn`, the default, a node without a free processor keeps programs that were short, and sends long ones away; each
-user's own runs decide, and they are still known after a restart. A file that was changed is refused."""
+"""With `learn`, the default, a node without a free processor keeps programs that were short, and
+sends long ones away; each user's own runs decide, and they are still known after a restart. A file
+that was changed is refused."""
 
 import itertools, json, os, re, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 import users
@@ -12,8 +14,13 @@ from wait import WAIT, until
 
 SHORT, LONG = ("sleep", "0.002"), ("sleep", "2")
 USER = users.ONE
-c = Cluster(2, 'load-index = "tasks"\nthreshold-floor = 1\nthreshold = 20\nthreshold-length = 0\ndwell = 0\nheartbeat = 3000\n'
-            'time-limit = 10000\n')
+c = Cluster(
+    2,
+    (
+        'load-index = "tasks"\nthreshold-floor = 1\nthreshold = 20\nthreshold-length = 0\ndwell ='
+        " 0\nheartbeat = 3000\ntime-limit = 10000\n"
+    ),
+)
 COSTS = os.path.join(os.path.dirname(c.state(0)), "costs")
 others = itertools.count(1)
 seen = {}
@@ -32,8 +39,15 @@ def start(more=""):
     """Home's agent, with a task that fills it."""
     c.start(0, conf(more))
     assert c.all_up(range(2)), c.log(0)
-    sitters.append(subprocess.Popen(c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
-                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/"))
+    sitters.append(
+        subprocess.Popen(
+            c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+        )
+    )
     sitters[-1].stdout.readline()
     # others leave when the other node's credits are known; each is a program of its own
     return until(lambda: left(run("sleep", f"0.001{next(others)}")))
@@ -49,13 +63,21 @@ def end():
 
 def run(*words, uid=0, how=("run", "--")):
     """What why says of a run."""
+
     def become():
         if uid:
             os.setgid(uid)
             os.setuid(uid)
+
     with c.net.enter(0):
-        p = subprocess.Popen([EHCTL, *how, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, cwd="/", preexec_fn=become)
+        p = subprocess.Popen(
+            [EHCTL, *how, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            preexec_fn=become,
+        )
     err = p.communicate(timeout=WAIT)[1]
     said = c.ask(0, {"command": "why", "id": str(p.pid)}, uid)
     assert p.returncode == 0 and "reason" in said, (words, p.returncode, err, said)
@@ -73,6 +95,7 @@ def stays(*words, uid=0, most=WAIT):
     def once():
         went.append(run(*words, uid=uid))
         return went[-1]["reason"] == "short"
+
     seen[uid] = went
     return until(once, most) and len(went)
 
@@ -88,18 +111,42 @@ n = stays(*SHORT)
 last = seen[0][-1]
 ok("what is short stays after some runs", n and n >= 3, [w["reason"] for w in seen[0]][-20:])
 known = last["expected"] or {}
-ok("why has what was expected", known.get("runs", 0) >= 3 and 0 < known["ms"] <= known["most_ms"] < 2 * known["transfer_ms"] and
-   known["place"] == "away" and known["bytes"] >= 0 and known["memory"] > 0 and known["cpu_ms"] >= 0, last)
-text = subprocess.run(c.words(0, EHCTL, "why", last["id"]), capture_output=True, text=True, timeout=WAIT).stdout
-ok("ehctl why shows it", re.search(r"short: It runs at home because such tasks of its user end", text) and
-   re.search(r"expected: [\d.]+ ms, up to [\d.]+ \(\d+ runs away\); a transfer: [\d.]+ ms", text), text)
-shown = json.loads(subprocess.run(c.words(0, EHCTL, "why", "--json", last["id"]), capture_output=True, text=True,
-                                  timeout=WAIT).stdout)
+ok(
+    "why has what was expected",
+    known.get("runs", 0) >= 3
+    and 0 < known["ms"] <= known["most_ms"] < 2 * known["transfer_ms"]
+    and known["place"] == "away"
+    and known["bytes"] >= 0
+    and known["memory"] > 0
+    and known["cpu_ms"] >= 0,
+    last,
+)
+text = subprocess.run(
+    c.words(0, EHCTL, "why", last["id"]), capture_output=True, text=True, timeout=WAIT
+).stdout
+ok(
+    "ehctl why shows it",
+    re.search(r"short: It runs at home because such tasks of its user end", text)
+    and re.search(
+        r"expected: [\d.]+ ms, up to [\d.]+ \(\d+ runs away\); a transfer: [\d.]+ ms", text
+    ),
+    text,
+)
+shown = json.loads(
+    subprocess.run(
+        c.words(0, EHCTL, "why", "--json", last["id"]), capture_output=True, text=True, timeout=WAIT
+    ).stdout
+)
 ok("and with --json", shown["expected"] == known, shown)
 
 long = [run(*LONG) for _ in range(5)]
-ok("what is long goes, though it is known", all(map(left, long)) and long[-1]["expected"]["runs"] == 4 and
-   long[-1]["expected"]["ms"] > 1500, long[-1])
+ok(
+    "what is long goes, though it is known",
+    all(map(left, long))
+    and long[-1]["expected"]["runs"] == 4
+    and long[-1]["expected"]["ms"] > 1500,
+    long[-1],
+)
 ok("other arguments of sleep are another program", long[0]["expected"] is None, long[0])
 
 # ---- what the user says goes first ----
@@ -119,12 +166,19 @@ ok("and he is not told what is expected of root's", root and "expected" not in s
 # ---- restarts ----
 
 ok("the agent ends", end() == 0, c.log(0)[-2000:])
-ok("its file is for itself alone", os.path.exists(COSTS) and os.stat(COSTS).st_mode & 0o777 == 0o600 and
-   b"sleep" not in open(COSTS, "rb").read())
+ok(
+    "its file is for itself alone",
+    os.path.exists(COSTS)
+    and os.stat(COSTS).st_mode & 0o777 == 0o600
+    and b"sleep" not in open(COSTS, "rb").read(),
+)
 ok("it starts again", start(), c.log(0)[-2000:])
 # at once, or when a slow run here is forgotten
-ok("the short one is known", run(*SHORT)["expected"] is not None and stays(*SHORT) and stays(*SHORT, uid=USER),
-   seen[0][-1])
+ok(
+    "the short one is known",
+    run(*SHORT)["expected"] is not None and stays(*SHORT) and stays(*SHORT, uid=USER),
+    seen[0][-1],
+)
 again = run(*LONG)
 ok("so is the long one, and goes", left(again) and again["expected"]["runs"] >= 5, again)
 
@@ -135,7 +189,11 @@ data[at] = ord("1") if data[at] != ord("1") else ord("2")
 with open(COSTS, "wb") as f:
     f.write(data)
 ok("it starts with a file that has one wrong figure", start(), c.log(0)[-2000:])
-ok("and says so", c.logged(0, r"costs beside .* is refused as a whole: line \d+: the checksum differs"), c.log(0)[-2000:])
+ok(
+    "and says so",
+    c.logged(0, r"costs beside .* is refused as a whole: line \d+: the checksum differs"),
+    c.log(0)[-2000:],
+)
 said = run(*LONG)
 ok("nothing of it is known", left(said) and said["expected"] is None, said)
 
@@ -145,7 +203,11 @@ ok("it is known again", stays(*SHORT), seen[0][-1])
 conf(learn=False)
 c.ask(0, {"command": "reload"})
 said = run(*SHORT)
-ok("without learn, after a reload, the short one goes", left(said) and said["expected"] is None, said)
+ok(
+    "without learn, after a reload, the short one goes",
+    left(said) and said["expected"] is None,
+    said,
+)
 conf()
 c.ask(0, {"command": "reload"})
 ok("with it again it stays", stays(*SHORT), seen[0][-1])
@@ -153,9 +215,16 @@ ok("with it again it stays", stays(*SHORT), seen[0][-1])
 # ---- nowhere to keep it ----
 
 end()
-ok("it starts where it can make no file", start(f'state = "{c.dir}/none/state"\n'), c.log(0)[-2000:])
+ok(
+    "it starts where it can make no file",
+    start(f'state = "{c.dir}/none/state"\n'),
+    c.log(0)[-2000:],
+)
 ok("what is short stays, as before", stays(*SHORT), seen[0][-1])
-ok("it ends well, and says what is not kept", end() == 0 and
-   c.logged(0, "what programs cost cannot be kept in costs beside .*/none/state: "), c.log(0)[-2000:])
+ok(
+    "it ends well, and says what is not kept",
+    end() == 0 and c.logged(0, "what programs cost cannot be kept in costs beside .*/none/state: "),
+    c.log(0)[-2000:],
+)
 ok("no report of a sanitizer", not c.reports(), c.reports())
 done()

@@ -1,20 +1,31 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Memory on the executor: what is learned of a program is reserved there, what does not fit is refused and says why, and so
-is all while tasks wait for memory. The executor's memory is what files of this test say; what programs take is real."""
+"""Memory on the executor: what is learned of a program is reserved there, what does not fit is
+refused and says why, and so is all while tasks wait for memory. The executor's memory is what files
+of this test say; what programs take is real."""
 
 import os, select, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 from ktap import done, ok
 from wait import WAIT, until
 
 MIB = 1 << 20
-BASE = ('load-index = "tasks"\nthreshold-floor = 20\nthreshold = 20\nthreshold-length = 0\ndwell = 0\nheartbeat = 1000\n'
-        'time-limit = 10000\nlease = 20000\n')
+BASE = (
+    'load-index = "tasks"\nthreshold-floor = 20\nthreshold = 20\nthreshold-length = 0\ndwell ='
+    " 0\nheartbeat = 1000\ntime-limit = 10000\nlease = 20000\n"
+)
 PROGRAM = "import sys; x = bytearray(int(sys.argv[1]) << 20); print(flush=True); sys.stdin.read()"
 PYTHON = os.path.realpath(sys.executable)
-TAKES = [PYTHON, "-I", "-S", "-c", PROGRAM, "100"]       # MiB: known by its first arguments, so all runs of it are one
+TAKES = [
+    PYTHON,
+    "-I",
+    "-S",
+    "-c",
+    PROGRAM,
+    "100",
+]  # MiB: known by its first arguments, so all runs of it are one
 c = Cluster(3, BASE)
 files = os.path.join(c.dir, "memory")
 os.makedirs(os.path.join(files, "pressure"))
@@ -22,8 +33,16 @@ os.makedirs(os.path.join(files, "pressure"))
 
 def has(mib, waits="0.00"):
     """What the executor's memory is from now on."""
-    for name, text in ("meminfo", f"MemTotal: 9999999 kB\nMemFree: 1 kB\nMemAvailable: {mib << 10} kB\n"), \
-            ("pressure/memory", f"some avg10={waits} avg60=0.00 avg300=0.00 total=1\nfull avg10=99.00 avg60=0 avg300=0 total=1\n"):
+    for name, text in (
+        "meminfo",
+        f"MemTotal: 9999999 kB\nMemFree: 1 kB\nMemAvailable: {mib << 10} kB\n",
+    ), (
+        "pressure/memory",
+        (
+            f"some avg10={waits} avg60=0.00 avg300=0.00 total=1\nfull avg10=99.00 avg60=0 avg300=0"
+            " total=1\n"
+        ),
+    ):
         with open(os.path.join(files, name + ".new"), "w") as f:
             f.write(text)
         os.rename(os.path.join(files, name + ".new"), os.path.join(files, name))
@@ -35,8 +54,14 @@ def settings(more=""):
 
 def begin(*words, home=0, how=("exec", "0.1", "--")):
     with c.net.enter(home):
-        return subprocess.Popen([EHCTL, *how, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                cwd="/", text=True)
+        return subprocess.Popen(
+            [EHCTL, *how, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            text=True,
+        )
 
 
 def runs(p):
@@ -55,8 +80,15 @@ def why(p, home=0):
 def refused(name, p, *texts, home=0):
     out, err = end(p)
     said = why(p, home)
-    ok(name, p.returncode == 1 and not out and all(t in err for t in texts) and said["reason"] == "no-headroom" and
-       any(texts[0] in s["what"] for s in said["steps"]), (p.returncode, out, err, said))
+    ok(
+        name,
+        p.returncode == 1
+        and not out
+        and all(t in err for t in texts)
+        and said["reason"] == "no-headroom"
+        and any(texts[0] in s["what"] for s in said["steps"]),
+        (p.returncode, out, err, said),
+    )
 
 
 has(4000)
@@ -77,8 +109,11 @@ ok("and nothing was expected of it", not any("MiB" in s["what"] for s in said["s
 
 has(64 + 350)
 second = begin(*TAKES)
-ok("the second run is expected to take what the first had", runs(second) and
-   any("expected to take up to 1" in s["what"] for s in why(second)["steps"]), why(second))
+ok(
+    "the second run is expected to take what the first had",
+    runs(second) and any("expected to take up to 1" in s["what"] for s in why(second)["steps"]),
+    why(second),
+)
 # its memory is in the file as well, from now on
 has(64 + 250)
 third = begin(*TAKES)
@@ -91,17 +126,41 @@ small = begin("true")
 ok("a task of which nothing is known does", end(small) and small.returncode == 0, why(small))
 automatic = begin(*TAKES, how=("exec", "--auto", "--all", "--"))
 c.ask(2, {"command": "drain", "node": "0.2", "draining": True})
-ok("chosen by the hierarchy, it runs where it fits", runs(automatic) and why(automatic)["executor"] != "0.1", why(automatic))
+ok(
+    "chosen by the hierarchy, it runs where it fits",
+    runs(automatic) and why(automatic)["executor"] != "0.1",
+    why(automatic),
+)
 end(automatic)
 for p in second, third, fourth:
     end(p)
-ok("the other node drains", until(lambda: any(n["code"] == "0.2" and n["draining"] for n in c.ask(0, {"command": "status"})["nodes"])))
+ok(
+    "the other node drains",
+    until(
+        lambda: any(
+            n["code"] == "0.2" and n["draining"] for n in c.ask(0, {"command": "status"})["nodes"]
+        )
+    ),
+)
 automatic = begin(*TAKES, how=("exec", "--auto", "--all", "--"))
-ok("where none has room it runs at home, and why says so", runs(automatic) and why(automatic)["executor"] == "0.0" and
-   why(automatic)["reason"] == "no-headroom", why(automatic))
+ok(
+    "where none has room it runs at home, and why says so",
+    runs(automatic)
+    and why(automatic)["executor"] == "0.0"
+    and why(automatic)["reason"] == "no-headroom",
+    why(automatic),
+)
 end(automatic)
-text = subprocess.run(c.words(0, EHCTL, "why", str(automatic.pid)), capture_output=True, text=True, timeout=WAIT).stdout
-ok("ehctl why shows it", "no-headroom: " in text and "n1 refuses: no-headroom" in text and "MiB expected, 114 left" in text, text)
+text = subprocess.run(
+    c.words(0, EHCTL, "why", str(automatic.pid)), capture_output=True, text=True, timeout=WAIT
+).stdout
+ok(
+    "ehctl why shows it",
+    "no-headroom: " in text
+    and "n1 refuses: no-headroom" in text
+    and "MiB expected, 114 left" in text,
+    text,
+)
 c.ask(2, {"command": "undrain", "node": "0.2"})
 
 # ---- memory that is promised ----
@@ -130,8 +189,12 @@ end(p)
 has(4000, "20.01")
 p = begin("true")
 out, err = end(p)
-ok("all are refused while tasks wait for memory", p.returncode == 1 and
-   "node n1: tasks wait for memory in 20% of the time (memory-pressure)" in err, (p.returncode, err))
+ok(
+    "all are refused while tasks wait for memory",
+    p.returncode == 1
+    and "node n1: tasks wait for memory in 20% of the time (memory-pressure)" in err,
+    (p.returncode, err),
+)
 has(4000, "20.00")
 ok("up to the limit they are not", until(lambda: not begin("true").wait(WAIT)), c.log(1)[-2000:])
 has(4000, "99.00")
@@ -140,7 +203,9 @@ c.ask(1, {"command": "reload"})
 p = begin("true")
 ok("nor with memory-pressure = 0", end(p) and p.returncode == 0, why(p))
 has(63)
-refused("less than is to be kept", begin("true"), "node n1 has 63 MiB of memory left and keeps 64 free")
+refused(
+    "less than is to be kept", begin("true"), "node n1 has 63 MiB of memory left and keeps 64 free"
+)
 has(4000)
 c.conf(1, settings=settings("guest-memory = 90\n"))
 c.ask(1, {"command": "reload"})

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A user sends as many jobs as he can, as long as they may be and as many as there may be, to a node that does not answer:
-the agent's memory has a bound, and tasks of others are sent."""
+"""A user sends as many jobs as he can, as long as they may be and as many as there may be, to a
+node that does not answer: the agent's memory has a bound, and tasks of others are sent."""
 
 import os, select, signal, socket, struct, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
 from cluster import STUB, Cluster, frame
@@ -11,10 +12,10 @@ from ktap import done, ok
 from users import ONE, TWO, as_user
 from wait import WAIT, until
 
-EACH = 8                    # of a process: AWAY_A_PROCESS
-OPEN = 256                  # PLACEMENT_OPEN_MAX
-BOUND = 32 << 10            # KiB: CTL_BYTES_A_USER
-SLACK = 40 << 10            # KiB: buffers that grow by doubling, and those of one that comes
+EACH = 8  # of a process: AWAY_A_PROCESS
+OPEN = 256  # PLACEMENT_OPEN_MAX
+BOUND = 32 << 10  # KiB: CTL_BYTES_A_USER
+SLACK = 40 << 10  # KiB: buffers that grow by doubling, and those of one that comes
 
 c = Cluster(3, "heartbeat = 20000")
 os.chmod(c.dir, 0o755)
@@ -22,7 +23,11 @@ ok("three agents", c.start_all(), c.log(0))
 
 
 def job(words):
-    head = struct.pack("<10I", 3, 7, 0o22, 0, 0, 0, 0, len(words), 0, 0xffffffff) + b"\xff" * 256 + bytes(16 + 19 * 8)
+    head = (
+        struct.pack("<10I", 3, 7, 0o22, 0, 0, 0, 0, len(words), 0, 0xFFFFFFFF)
+        + b"\xff" * 256
+        + bytes(16 + 19 * 8)
+    )
     return frame("FRAME_JOB", head + b"@0.1\0/bin/true\0/\0" + b"".join(words))
 
 
@@ -75,7 +80,12 @@ def end(children):
 
 def other_goes():
     with c.net.enter(0):
-        p = subprocess.run([STUB, "@0.2", "/bin/echo", "echo", "there"], stdout=subprocess.PIPE, timeout=WAIT, **as_user(TWO))
+        p = subprocess.run(
+            [STUB, "@0.2", "/bin/echo", "echo", "there"],
+            stdout=subprocess.PIPE,
+            timeout=WAIT,
+            **as_user(TWO),
+        )
     return (p.returncode, p.stdout) == (0, b"there\n")
 
 
@@ -98,7 +108,12 @@ c.agents[1].send_signal(signal.SIGCONT)
 
 def again():
     with c.net.enter(0):
-        return subprocess.run([STUB, "@0.1", "/bin/true", "true"], stderr=subprocess.DEVNULL, **as_user(ONE)).returncode == 0
+        return (
+            subprocess.run(
+                [STUB, "@0.1", "/bin/true", "true"], stderr=subprocess.DEVNULL, **as_user(ONE)
+            ).returncode
+            == 0
+        )
 
 
 ok("his tasks go away again", until(again), c.log(0)[-1000:])

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an agent that was taken over would have: no rights, no descriptor of a task or a terminal, no way to start or trace
-anything. What others get who take its place, or send it text: nothing."""
+"""What an agent that was taken over would have: no rights, no descriptor of a task or a terminal,
+no way to start or trace anything. What others get who take its place, or send it text: nothing."""
 
 import os, pty, re, shutil, socket, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
 from cluster import BUILD, STUB, USER, Cluster
@@ -28,14 +29,36 @@ def tasks(node):
 
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 for i in range(2):
-    status = dict(line.split(":\t", 1) for line in open(f"/proc/{c.agents[i].pid}/status").read().splitlines() if ":\t" in line)
-    ok(f"agent {i} has no capability, and gets none",
-       all(int(status[f"Cap{kind}"], 16) == 0 for kind in ("Inh", "Prm", "Eff", "Amb")) and status["NoNewPrivs"] == "1", status)
+    status = dict(
+        line.split(":\t", 1)
+        for line in open(f"/proc/{c.agents[i].pid}/status").read().splitlines()
+        if ":\t" in line
+    )
+    ok(
+        f"agent {i} has no capability, and gets none",
+        all(int(status[f"Cap{kind}"], 16) == 0 for kind in ("Inh", "Prm", "Eff", "Amb"))
+        and status["NoNewPrivs"] == "1",
+        status,
+    )
     ok(f"agent {i} is of its own user", set(status["Uid"].split()) == {str(USER)}, status["Uid"])
     ok(f"agent {i} filters its system calls", status["Seccomp"] == "2", status["Seccomp"])
-    traced = subprocess.run(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "cat", f"/proc/{c.agents[i].pid}/mem"],
-                            stdout=NULL, stderr=PIPE)
-    ok(f"agent {i} cannot be read by another process of its user", b"Permission denied" in traced.stderr, traced.stderr)
+    traced = subprocess.run(
+        [
+            "setpriv",
+            f"--reuid={USER}",
+            f"--regid={USER}",
+            "--clear-groups",
+            "cat",
+            f"/proc/{c.agents[i].pid}/mem",
+        ],
+        stdout=NULL,
+        stderr=PIPE,
+    )
+    ok(
+        f"agent {i} cannot be read by another process of its user",
+        b"Permission denied" in traced.stderr,
+        traced.stderr,
+    )
 
 # A terminal, a pipe and a file of a user: their agents have none of them open.
 master, slave = pty.openpty()
@@ -43,9 +66,17 @@ with open(os.path.join(c.dir, "input"), "w+") as file:
     away = start("/bin/sleep", "100000", stdin=slave, stdout=PIPE, stderr=file)
     ok("a task with a terminal, a pipe and a file", until(lambda: tasks(0) and tasks(1)))
     kinds = {link for i in range(2) for link in links(c.agents[i].pid).values()}
-    mine = {os.readlink(f"/proc/{away.pid}/fd/{fd}") for fd in range(3)} if away.poll() is None else set()
+    mine = (
+        {os.readlink(f"/proc/{away.pid}/fd/{fd}") for fd in range(3)}
+        if away.poll() is None
+        else set()
+    )
     there = {k for k in kinds if k.startswith(("/dev/pts", "/dev/tty", "/dev/ptmx"))}
-    ok("no agent has a terminal open, nor a descriptor of the task", len(mine) == 3 and not there and not kinds & mine, (kinds, mine))
+    ok(
+        "no agent has a terminal open, nor a descriptor of the task",
+        len(mine) == 3 and not there and not kinds & mine,
+        (kinds, mine),
+    )
     away.kill()
     away.wait(WAIT)
 os.close(master)
@@ -60,9 +91,15 @@ ok("a program with such a name runs there", until(lambda: tasks(0) and tasks(1))
 for i in range(2):
     for words in ["tasks"], ["tasks", "--json"], ["status"]:
         with c.net.enter(i):
-            said = subprocess.run([EHCTL, *words], stdin=NULL, stdout=PIPE, stderr=PIPE, timeout=WAIT)
-        ok(f"ehctl {' '.join(words)} on node {i} prints no control character of it",
-           said.returncode == 0 and not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]", said.stdout), said)
+            said = subprocess.run(
+                [EHCTL, *words], stdin=NULL, stdout=PIPE, stderr=PIPE, timeout=WAIT
+            )
+        ok(
+            f"ehctl {' '.join(words)} on node {i} prints no control character of it",
+            said.returncode == 0
+            and not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]", said.stdout),
+            said,
+        )
     ok(f"nor has the log of agent {i} one", not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", c.log(i)))
 away.kill()
 away.wait(WAIT)
@@ -80,7 +117,11 @@ with c.net.enter(0):
 taken.settimeout(WAIT)
 here = start("/bin/echo", "here", token="12345678", stdin=NULL, stdout=PIPE, stderr=PIPE)
 out, err = here.communicate(timeout=WAIT)
-ok("the stub of another user runs its program here", (here.returncode, out) == (0, b"here\n"), (here.returncode, out, err))
+ok(
+    "the stub of another user runs its program here",
+    (here.returncode, out) == (0, b"here\n"),
+    (here.returncode, out, err),
+)
 said, _ = taken.accept()
 said.settimeout(WAIT)
 ok("and says nothing to that socket", (saw := said.recv(1)) == b"", saw)

@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What confines a process at home would not confine its task on another node: so it stays, by each way to leave. One that names a
-node is refused, and told why; one that goes by itself runs here, and `ehctl why` has the reason."""
+"""What confines a process at home would not confine its task on another node: so it stays, by each
+way to leave. One that names a node is refused, and told why; one that goes by itself runs here, and
+`ehctl why` has the reason."""
 
 import atexit, os, struct, subprocess, sys, threading
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import cluster, confinement
 from cluster import EHCTL, FRAME, STUB, Cluster, frame, removed
@@ -24,19 +26,26 @@ near, far = (os.readlink(f"/proc/{c.agents[i].pid}/ns/net") for i in range(2))
 
 def run(*words, before=None):
     with c.net.enter(0):
-        p = subprocess.run(words, stdin=NULL, stdout=PIPE, stderr=PIPE, text=True, preexec_fn=before, timeout=WAIT)
+        p = subprocess.run(
+            words, stdin=NULL, stdout=PIPE, stderr=PIPE, text=True, preexec_fn=before, timeout=WAIT
+        )
     where, pid = (p.stdout.split("\n") + ["", ""])[:2]
     return p.returncode, where, pid, p.stderr
 
 
 def placed(*words, before):
-    """What a task says that the hierarchy is asked for, and why it is where it is. On a busy machine a node may be lost for a while."""
+    """What a task says that the hierarchy is asked for, and why it is where it is. On a busy
+    machine a node may be lost for a while."""
     for _ in range(10):
         got = run(*words, before=before)
         why = c.ask(0, {"command": "why", "id": got[2]})
         if why.get("reason") not in ("no-receiver", "no-controller", "unreachable"):
             break
-        until(lambda: all(node["state"] == "receiver" for node in c.ask(0, {"command": "status"})["nodes"]))
+        until(
+            lambda: all(
+                node["state"] == "receiver" for node in c.ask(0, {"command": "status"})["nodes"]
+            )
+        )
     return got, why
 
 
@@ -49,15 +58,30 @@ def leaves(name, before=None):
 
 def stays(name, reason, before=None, by=()):
     """By all ways. `by`: the command that starts it."""
-    for how, words in ("ehctl exec NODE", [EHCTL, "exec", "0.1", "--", "sh"]), ("a stub", [STUB, "@0.1", "/bin/sh", "sh"]):
+    for how, words in ("ehctl exec NODE", [EHCTL, "exec", "0.1", "--", "sh"]), (
+        "a stub",
+        [STUB, "@0.1", "/bin/sh", "sh"],
+    ):
         code, where, _, err = run(*by, *words, "-c", WHERE, before=before)
-        ok(f"{name}: refused to {how}", (code, where) == (1, "") and "0.1: its process may not leave this node: " in err and
-           err.endswith(f" ({reason})\n"), (code, where, err))
-    for how, words in (("ehctl exec --auto", [EHCTL, "exec", "--auto", "--all", "--", "sh"]), ("ehctl run", [EHCTL, "run", "--all", "--", "sh"]),
-                       ("a stub, wherever it can", [STUB, "@all", "/bin/sh", "sh"])):
+        ok(
+            f"{name}: refused to {how}",
+            (code, where) == (1, "")
+            and "0.1: its process may not leave this node: " in err
+            and err.endswith(f" ({reason})\n"),
+            (code, where, err),
+        )
+    for how, words in (
+        ("ehctl exec --auto", [EHCTL, "exec", "--auto", "--all", "--", "sh"]),
+        ("ehctl run", [EHCTL, "run", "--all", "--", "sh"]),
+        ("a stub, wherever it can", [STUB, "@all", "/bin/sh", "sh"]),
+    ):
         got, why = placed(*by, *words, "-c", WHERE, before=before)
-        ok(f"{name}: stays by {how}, and why says so", (got[0], got[1], why.get("reason")) == (0, near, reason) and
-           any(step["what"].startswith("may not leave: ") for step in why["steps"]), (got, why))
+        ok(
+            f"{name}: stays by {how}, and why says so",
+            (got[0], got[1], why.get("reason")) == (0, near, reason)
+            and any(step["what"].startswith("may not leave: ") for step in why["steps"]),
+            (got, why),
+        )
 
 
 leaves("an ordinary process")
@@ -71,7 +95,16 @@ if confinement.landlock():
     stays("no_new_privs, where there is Landlock", "no-new-privs", no_new_privs)
 else:
     leaves("no_new_privs, where it may go", no_new_privs)
-    got = run(EHCTL, "exec", "0.1", "--", "grep", "^NoNewPrivs:.*1", "/proc/self/status", before=no_new_privs)
+    got = run(
+        EHCTL,
+        "exec",
+        "0.1",
+        "--",
+        "grep",
+        "^NoNewPrivs:.*1",
+        "/proc/self/status",
+        before=no_new_privs,
+    )
     ok("and it has that there", got[0] == 0, got)
 root = os.path.join(c.dir, "root")
 os.mkdir(root)
@@ -109,8 +142,8 @@ else:
 
 
 def asked(before, aside=None):
-    """The number and the text of the answer to a client that has done that between its connection and its job; or `aside`, in a
-    second thread."""
+    """The number and the text of the answer to a client that has done that between its connection
+    and its job; or `aside`, in a second thread."""
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
@@ -119,7 +152,9 @@ def asked(before, aside=None):
         with c.net.enter(0), c.connect(0) as s:
             if aside:
                 confined, over = threading.Event(), threading.Event()
-                threading.Thread(target=lambda: (aside(), confined.set(), over.wait()), daemon=True).start()
+                threading.Thread(
+                    target=lambda: (aside(), confined.set(), over.wait()), daemon=True
+                ).start()
                 confined.wait(WAIT)
             before()
             s.sendall(job(b"true", path=b"/bin/true"))
@@ -140,16 +175,30 @@ def refused(name, reason, before=lambda: None, aside=None):
 
 got = asked(lambda: None)
 ok("an ordinary client is not refused", got[0] not in (None, FRAME["FRAME_REFUSED"]), got)
-refused("one that has gone into another network namespace is", "namespace", lambda: confinement.unshare(NEWNET))
+refused(
+    "one that has gone into another network namespace is",
+    "namespace",
+    lambda: confinement.unshare(NEWNET),
+)
 refused("one with a thread that is confined is", "confined", aside=confinement.filtered)
-refused("root that has given up capabilities is", "capabilities", lambda: confinement.capable(1 << 10))
+refused(
+    "root that has given up capabilities is", "capabilities", lambda: confinement.capable(1 << 10)
+)
 
 # ---- nobody can say it ----
 
 c.launchers[0].kill()
 c.launchers[0].wait()
 code, where, _, err = run(EHCTL, "exec", "0.1", "--", "sh", "-c", WHERE)
-ok("without ehlaunch nobody leaves", (code, where) == (1, "") and err.endswith(" (unseen)\n"), (code, where, err))
+ok(
+    "without ehlaunch nobody leaves",
+    (code, where) == (1, "") and err.endswith(" (unseen)\n"),
+    (code, where, err),
+)
 c.launch(0)
-ok("with the next one all do", until(lambda: run(EHCTL, "exec", "0.1", "--", "sh", "-c", WHERE)[:2] == (0, far)), c.log(0)[-1000:])
+ok(
+    "with the next one all do",
+    until(lambda: run(EHCTL, "exec", "0.1", "--", "sh", "-c", WHERE)[:2] == (0, far)),
+    c.log(0)[-1000:],
+)
 done()

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sessions of `ehctl run`, by an agent that says what it likes: ehlaunch moves the process that has come to the agent, and
-no other, and none that would be freed from what confines it."""
+"""Sessions of `ehctl run`, by an agent that says what it likes: ehlaunch moves the process that has
+come to the agent, and no other, and none that would be freed from what confines it."""
 
 import atexit, ctypes, errno, os, signal, socket, struct, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from environment import own_name
@@ -11,13 +12,15 @@ from ktap import done, ok, skip, skip_all
 from launcher import Launcher, eligible, session
 from wait import WAIT, until
 
-mounts = [m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")]
+mounts = [
+    m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")
+]
 if os.geteuid() or not mounts:
     skip_all("only root can move processes, and only where cgroup 2 is mounted")
 users.add()
 libc = ctypes.CDLL(None, use_errno=True)
 root = f"{mounts[0]}/{own_name()}-session"
-LATER = 1 << 62     # the agent says that everybody has come now
+LATER = 1 << 62  # the agent says that everybody has come now
 NAME = f"\0ehs-session-{os.getpid()}"
 agent = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 agent.bind(NAME)
@@ -65,6 +68,7 @@ def end_child(pid):
 
 def client(uid=0, cgroup=None, then=lambda s: None):
     """A process that comes: its number, its socket at the agent's end, and when it came."""
+
     def come():
         if cgroup:
             open(f"{cgroup}/cgroup.procs", "w").write("0")
@@ -78,6 +82,7 @@ def client(uid=0, cgroup=None, then=lambda s: None):
         s.send(b"x")
         while True:
             signal.pause()
+
     pid = fork(come)
     s = agent.accept()[0]
     s.settimeout(WAIT)
@@ -88,7 +93,11 @@ def client(uid=0, cgroup=None, then=lambda s: None):
 
 def where(pid):
     """In the tree of cgroup 2."""
-    return [line[3:] for line in open(f"/proc/{pid}/cgroup").read().splitlines() if line.startswith("0::")][0]
+    return [
+        line[3:]
+        for line in open(f"/proc/{pid}/cgroup").read().splitlines()
+        if line.startswith("0::")
+    ][0]
 
 
 l = Launcher("--cgroup", root)
@@ -112,7 +121,11 @@ def sessions():
 
 
 def refused(name, answer, stage, pid, at=None):
-    ok(name, answer and answer[0] == stage and l.lives() and where(pid) == (at or HOME), (answer, where(pid)))
+    ok(
+        name,
+        answer and answer[0] == stage and l.lives() and where(pid) == (at or HOME),
+        (answer, where(pid)),
+    )
     # it would be of the wrong process
     ok(f"{name}: nor is it judged", at or judged[0] == "LAUNCH_UNSEEN", judged)
     ok(f"{name}: nothing is left", until(lambda: sessions() == []), sessions())
@@ -123,7 +136,12 @@ def refused(name, answer, stage, pid, at=None):
 for uid in 0, users.TWO:
     pid, s, came = client(uid)
     answer = ask(s, came, wish="build/x")
-    ok(f"user {uid} gets a session", answer[0] == "LAUNCH_READY" and where(pid).endswith(f"/managed/build-x.{pid}.{uid and 2 or 1}"), (answer, where(pid)))
+    ok(
+        f"user {uid} gets a session",
+        answer[0] == "LAUNCH_READY"
+        and where(pid).endswith(f"/managed/build-x.{pid}.{uid and 2 or 1}"),
+        (answer, where(pid)),
+    )
     end_child(pid)
     s.close()
     ok(f"user {uid}: it ends with its processes", until(lambda: sessions() == []), sessions())
@@ -131,7 +149,7 @@ for uid in 0, users.TWO:
 # A socket that has connected itself: the kernel says who listens at its other end.
 theirs = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 theirs.bind(NAME + "-root")
-pid = fork(lambda: (theirs.listen(), ))
+pid = fork(lambda: (theirs.listen(),))
 s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 ok("a service of root listens", until(lambda: s.connect_ex(NAME + "-root") == 0))
 refused("not who listens somewhere else", ask(s), "LAUNCH_CONFINED", pid)
@@ -146,7 +164,11 @@ end_child(pid)
 pair, pid = [], os.getpid()
 pair += socket.socketpair()
 refused("not who has made a pair of sockets", ask(pair[0]), "LAUNCH_CONFINED", pid)
-for name, s in ("a socket that nobody has connected", agent), ("one of another family", socket.socket()), ("no socket", open("/dev/null")):
+for name, s in (
+    ("a socket that nobody has connected", agent),
+    ("one of another family", socket.socket()),
+    ("no socket", open("/dev/null")),
+):
     refused(name, ask(s), "LAUNCH_CONFINED", pid)
 
 # ---- its number ----
@@ -174,7 +196,7 @@ def clone_as(pid):
     args = (ctypes.c_uint64 * 11)(0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(tid), 1, 0)
     made = libc.syscall(435, ctypes.byref(args), 88)
     if not made:
-        libc.prctl(4, 0, 0, 0, 0)       # PR_SET_DUMPABLE: /proc/PID is root's
+        libc.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE: /proc/PID is root's
         while True:
             libc.pause()
     return made
@@ -183,7 +205,12 @@ def clone_as(pid):
 if clone_as(pid) == pid:
     children.append(pid)
     refused("who has it since then is not moved", ask(s, came), "LAUNCH_CGROUP", pid)
-    if libc.syscall(55, s.fileno(), 1, 77, ctypes.byref(ctypes.c_int()), ctypes.byref(ctypes.c_int(4))) and ctypes.get_errno() == 92:
+    if (
+        libc.syscall(
+            55, s.fileno(), 1, 77, ctypes.byref(ctypes.c_int()), ctypes.byref(ctypes.c_int(4))
+        )
+        and ctypes.get_errno() == 92
+    ):
         skip("nor when the agent lies about the time", "this kernel has no SO_PEERPIDFD")
     else:
         refused("nor when the agent lies about the time", ask(s), "LAUNCH_CGROUP", pid)
@@ -205,20 +232,28 @@ end_child(pid)
 os.rmdir(f"{guest}/0.1:1")
 os.makedirs(f"{other}/guest")
 pid, s, came = client(users.TWO, f"{other}/guest")
-ok("one in a cgroup that has such a name only", ask(s, came)[0] == "LAUNCH_READY" and moved(pid), where(pid))
+ok(
+    "one in a cgroup that has such a name only",
+    ask(s, came)[0] == "LAUNCH_READY" and moved(pid),
+    where(pid),
+)
 end_child(pid)
 
 
 def bpf(command, *values):
-    attr = ctypes.create_string_buffer(b"".join(struct.pack("<" + kind, v) for kind, v in values).ljust(128, b"\0"))
+    attr = ctypes.create_string_buffer(
+        b"".join(struct.pack("<" + kind, v) for kind, v in values).ljust(128, b"\0")
+    )
     return libc.syscall(321, command, attr, 128)
 
 
 def permit(cgroup):
     """Adds a program that filters devices, and refuses none."""
-    code = ctypes.create_string_buffer(struct.pack("<BBhiBBhi", 0xb7, 0, 0, 1, 0x95, 0, 0, 0))
+    code = ctypes.create_string_buffer(struct.pack("<BBhiBBhi", 0xB7, 0, 0, 1, 0x95, 0, 0, 0))
     license = ctypes.create_string_buffer(b"GPL")
-    program = bpf(5, ("I", 15), ("I", 2), ("Q", ctypes.addressof(code)), ("Q", ctypes.addressof(license)))
+    program = bpf(
+        5, ("I", 15), ("I", 2), ("Q", ctypes.addressof(code)), ("Q", ctypes.addressof(license))
+    )
     fd = os.open(cgroup, os.O_RDONLY)
     done = program >= 0 and bpf(8, ("I", fd), ("I", program), ("I", 6), ("I", 2)) == 0
     os.close(fd)
@@ -230,22 +265,32 @@ if permit(other):
     refused("one whose devices are filtered", ask(s, came), "LAUNCH_CONFINED", pid, where(pid))
     end_child(pid)
     pid, s, came = client(0, f"{other}/guest")
-    refused("or those of what is above it, also root", ask(s, came), "LAUNCH_CONFINED", pid, where(pid))
+    refused(
+        "or those of what is above it, also root", ask(s, came), "LAUNCH_CONFINED", pid, where(pid)
+    )
     end_child(pid)
     permit(root)
     pid, s, came = client(users.TWO)
-    ok("one that is filtered less gets a session", ask(s, came)[0] == "LAUNCH_READY" and moved(pid), where(pid))
+    ok(
+        "one that is filtered less gets a session",
+        ask(s, came)[0] == "LAUNCH_READY" and moved(pid),
+        where(pid),
+    )
     end_child(pid)
 else:
     skip("one whose devices are filtered", "no BPF programs for cgroups here")
 
 # ---- how many ----
 
-A_USER = 512    # CGROUP_SESSIONS_A_USER
+A_USER = 512  # CGROUP_SESSIONS_A_USER
 crowd = [client(users.ONE) for i in range(A_USER + 1)]
 answers = [ask(s, came)[:2] for _, s, came in crowd]
 ok(f"a user has {A_USER} sessions", answers[:A_USER] == [("LAUNCH_READY", 0)] * A_USER, answers)
-ok("and not one more", answers[A_USER] == ("LAUNCH_CGROUP", errno.EUSERS) and where(crowd[A_USER][0]) == HOME, answers[A_USER])
+ok(
+    "and not one more",
+    answers[A_USER] == ("LAUNCH_CGROUP", errno.EUSERS) and where(crowd[A_USER][0]) == HOME,
+    answers[A_USER],
+)
 for uid in users.TWO, 0:
     pid, s, came = client(uid)
     ok(f"user {uid} gets one", ask(s, came)[0] == "LAUNCH_READY" and moved(pid), where(pid))
@@ -256,7 +301,11 @@ l = Launcher("--cgroup", root)
 pid, s, came = client(users.ONE)
 ok("nor from the next ehlaunch", (saw := ask(s, came)[:2]) == ("LAUNCH_CGROUP", errno.EUSERS), saw)
 end_child(crowd[0][0])
-ok("one that ends makes room", until(lambda: ask(s, came)[0] == "LAUNCH_READY") and moved(pid), where(pid))
+ok(
+    "one that ends makes room",
+    until(lambda: ask(s, came)[0] == "LAUNCH_READY") and moved(pid),
+    where(pid),
+)
 for pid, s, _ in [*crowd[1:], (pid, s, came)]:
     end_child(pid)
     s.close()

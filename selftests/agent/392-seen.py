@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether program and directory are the same on both nodes, as the two ends see them: by a digest that the agents know, or by ehlook."""
+"""Whether program and directory are the same on both nodes, as the two ends see them: by a digest
+that the agents know, or by ehlook."""
 
 import json, os, socket, struct, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster, frame
 from confinement import become
@@ -38,8 +40,15 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 def run(*words, options=("n1",), cwd="/", **how):
     """(what it says, what is said of it, which of the two asked ehlook)"""
     with c.net.enter(0):
-        p = subprocess.Popen([EHCTL, "exec", *options, "--", *words], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True, **how)
+        p = subprocess.Popen(
+            [EHCTL, "exec", *options, "--", *words],
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **how,
+        )
     out, err = p.communicate(timeout=2 * WAIT)
     timing = json.loads(c.ehctl(0, "why", "--timing", str(p.pid), "--json").stdout)["timing"]
     return out, err, {step["step"] for step in timing["steps"]} & LOOKS
@@ -51,10 +60,20 @@ saw = run(here)
 ok("both know it", saw == ("one\n", "", set()), saw)
 write(there, "two")
 saw = run(here)
-ok("it changes on the executor: it does not go", saw[0] == "" and f"{here} is missing or not the same on node n1" in saw[1] and "look" not in saw[2], saw)
+ok(
+    "it changes on the executor: it does not go",
+    saw[0] == ""
+    and f"{here} is missing or not the same on node n1" in saw[1]
+    and "look" not in saw[2],
+    saw,
+)
 write(here, "two")
 saw = run(here)
-ok("and at home: it goes, and nobody takes it for the one before", saw[:2] == ("two\n", "") and "look" in saw[2], saw)
+ok(
+    "and at home: it goes, and nobody takes it for the one before",
+    saw[:2] == ("two\n", "") and "look" in saw[2],
+    saw,
+)
 saw = run("./here", cwd=c.dir)
 ok("by a path that is relative", saw == ("two\n", "", set()), saw)
 write(here, "six")
@@ -63,7 +82,11 @@ saw = run(here)
 ok("another one of the same size and time", saw[0] == "" and "not the same" in saw[1], saw)
 write(here, "two")
 saw = run(here, cwd=home)
-ok("a directory that is another one there", saw[0] == "" and f"the directory {home} is missing or not the same on node n1" in saw[1], saw)
+ok(
+    "a directory that is another one there",
+    saw[0] == "" and f"the directory {home} is missing or not the same on node n1" in saw[1],
+    saw,
+)
 os.unlink(there)
 os.mkdir(os.path.join(c.dir, "gone"))
 saw = run("/bin/true", cwd=os.path.join(c.dir, "gone"))
@@ -73,10 +96,23 @@ ok("a directory that is the same", saw[:2] == ("", ""), saw)
 
 
 def claim(uid, program):
-    """A client of this user that claims to see this program, and sends a job of /bin/true: which of the two asked ehlook."""
+    """A client of this user that claims to see this program, and sends a job of /bin/true: which of
+    the two asked ehlook."""
     p, f = os.stat(program), os.stat("/")
-    seen = struct.pack("<I5Q2Q3I", 0, p.st_dev, p.st_ino, p.st_size, p.st_mtime_ns, p.st_ctime_ns, f.st_dev, f.st_ino, f.st_mode,
-                       f.st_uid, f.st_gid)
+    seen = struct.pack(
+        "<I5Q2Q3I",
+        0,
+        p.st_dev,
+        p.st_ino,
+        p.st_size,
+        p.st_mtime_ns,
+        p.st_ctime_ns,
+        f.st_dev,
+        f.st_ino,
+        f.st_mode,
+        f.st_uid,
+        f.st_gid,
+    )
     pid = os.fork()
     if not pid:
         os.chdir("/")

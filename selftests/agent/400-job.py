@@ -3,6 +3,7 @@
 """A task run by `ehstub` on another node behaves like a local one; two agents, no module."""
 
 import os, pty, random, signal, subprocess, sys, tempfile, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
 from cluster import Cluster, STUB, shown_at
@@ -25,7 +26,9 @@ HERE = "readlink /proc/self/ns/net"
 def start(*words, node="@0.1", program=None, before=None, options=(), **more):
     """The stub, in node 0's namespace."""
     with c.net.enter(0):
-        return subprocess.Popen([STUB, *options, node, program or words[0], *words], preexec_fn=before, **more)
+        return subprocess.Popen(
+            [STUB, *options, node, program or words[0], *words], preexec_fn=before, **more
+        )
 
 
 def run(*words, timeout=WAIT, input=None, **more):
@@ -59,7 +62,11 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 with c.net.enter(1):
     there = os.readlink("/proc/self/ns/net")
 code, out, err = sh(HERE)
-ok("it runs on the other node", (code, out, err) == (0, there.encode() + b"\n", b""), (code, out, err))
+ok(
+    "it runs on the other node",
+    (code, out, err) == (0, there.encode() + b"\n", b""),
+    (code, out, err),
+)
 ok("arguments", (saw := run("/bin/echo", "one", "two words", "")[1]) == b"one two words \n", saw)
 code, out, err = sh("echo out; echo err >&2; exit 3")
 ok("stdout, stderr, status", (code, out, err) == (3, b"out\n", b"err\n"), (code, out, err))
@@ -74,8 +81,13 @@ ok("death by each signal", not wrong, wrong)
 
 # A signal to the stub reaches the task.
 def caught(n):
-    p = start("/bin/sh", "-c", f"trap 'echo got; exit 9' {n}; echo up; while :; do sleep 0.01; done",
-              stdin=NULL, stdout=PIPE)
+    p = start(
+        "/bin/sh",
+        "-c",
+        f"trap 'echo got; exit 9' {n}; echo up; while :; do sleep 0.01; done",
+        stdin=NULL,
+        stdout=PIPE,
+    )
     p.stdout.readline()
     p.send_signal(n)
     rest = p.communicate(timeout=WAIT)[0]
@@ -88,13 +100,18 @@ ok("signals to the stub are forwarded", not wrong, wrong)
 # ---- bytes ----
 
 data = random.Random(new_seed()).randbytes(64 << 20)
-flip = "import sys\nb = sys.stdin.buffer\nwhile True:\n d = b.read(65536)\n if not d: break\n" \
-       " sys.stdout.buffer.write(d); sys.stderr.buffer.write(bytes(d)[::-1] if 0 else d)\n"
+flip = (
+    "import sys\nb = sys.stdin.buffer\nwhile True:\n d = b.read(65536)\n if not d: break\n"
+    " sys.stdout.buffer.write(d); sys.stderr.buffer.write(bytes(d)[::-1] if 0 else d)\n"
+)
 began = time.monotonic()
 code, out, err = run("/usr/bin/python3", "-c", flip, input=data, timeout=3 * WAIT)
 print(f"# {3 * 64 / (time.monotonic() - began):.0f} MiB/s")
-ok("64 MiB through pipes, byte-exact", code == 0 and out == data and err == data,
-   f"{(code, len(out), len(err))}\n{c.log(0)}")
+ok(
+    "64 MiB through pipes, byte-exact",
+    code == 0 and out == data and err == data,
+    f"{(code, len(out), len(err))}\n{c.log(0)}",
+)
 name = os.path.join(work, "data")
 with open(name, "wb") as f:
     f.write(data)
@@ -106,12 +123,17 @@ with open(name + ".out", "ab") as fout:
     fout.flush()
     sh("echo -n middle", stdout=fout)
     fout.write(b" after")
-ok("a file's offset is shared",
-   (saw := open(name + ".out", "rb").read()[len(data):]) == b"before middle after", saw)
+ok(
+    "a file's offset is shared",
+    (saw := open(name + ".out", "rb").read()[len(data) :]) == b"before middle after",
+    saw,
+)
 del data
 
-code, out, err = sh("i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done",
-                    stderr=subprocess.STDOUT)
+code, out, err = sh(
+    "i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done",
+    stderr=subprocess.STDOUT,
+)
 want = "".join(f"out {i}\nerr {i}\n" for i in range(200)).encode()
 ok("stdout and stderr in one pipe keep their order", out == want, out[:100])
 
@@ -122,12 +144,20 @@ with c.net.enter(0):
     got = subprocess.run(["sh", "-c", script], stdout=PIPE, timeout=WAIT).stdout
 ok("what is not read of a file is left to the next reader", got == b"one\ntwo\nthree\n", got)
 with c.net.enter(0):
-    got = subprocess.run(["python3", "-c", f"""
+    got = subprocess.run(
+        [
+            "python3",
+            "-c",
+            f"""
 import subprocess
 with open("{work}/lines", "rb", 0) as f:
     subprocess.run(["{STUB}", "@0.1", "/usr/bin/python3", "python3", "-c",
                     "import os; os.write(1, os.read(0, 4))"], stdin=f)
-    print(f.read().decode(), end="")"""], stdout=PIPE, timeout=WAIT).stdout
+    print(f.read().decode(), end="")""",
+        ],
+        stdout=PIPE,
+        timeout=WAIT,
+    ).stdout
 ok("what is read of a file is gone", got == b"one\ntwo\nthree\n", got)
 
 p1 = start("/usr/bin/yes", stdin=NULL, stdout=PIPE)
@@ -158,7 +188,11 @@ try:
 except BlockingIOError:
     pass
 p1.send_signal(signal.SIGTERM)
-ok(f"a signal overtakes {filled} bytes nobody reads", p1.wait(WAIT) == -signal.SIGTERM, p1.returncode)
+ok(
+    f"a signal overtakes {filled} bytes nobody reads",
+    p1.wait(WAIT) == -signal.SIGTERM,
+    p1.returncode,
+)
 
 code, out, err = sh("(sleep 0.3; echo late) & echo now")
 ok("children that go on are relayed", (code, out) == (0, b"now\nlate\n"), (code, out, err))
@@ -203,8 +237,10 @@ def like_local(name, setpriv=(), before="true", redirect="</dev/null >/dev/null 
 
 
 like_local("everything inherited is as at home")
-like_local("umask, limits, nice, ignored signals",
-           before="umask 027; ulimit -n 333; ulimit -Sc 0; trap '' USR1 HUP; renice -n 3 $$ >/dev/null")
+like_local(
+    "umask, limits, nice, ignored signals",
+    before="umask 027; ulimit -n 333; ulimit -Sc 0; trap '' USR1 HUP; renice -n 3 $$ >/dev/null",
+)
 like_local("closed descriptors", redirect="<&- >&- 2>&-")
 like_local("a closed stdin", redirect="<&-")
 like_local("closed stdout and stderr", redirect=">&- 2>&-")
@@ -228,10 +264,18 @@ os.chmod(f"{work}/bad", 0o755)
 code, out, err = run(f"{work}/bad")
 ok("exec itself fails there: said so", code == 127 and b"No such file" in err, (code, err))
 os.mkfifo(f"{work}/fifo")
-ok("a named pipe keeps it at home", run("/bin/ls", f"{work}/bad", f"{work}/fifo", node="@auto") == (0, f"{work}/bad\n{work}/fifo\n".encode(), b"")
-   and c.alive(0), c.log(0))
-ok("and at home: as an exec that found nothing",
-   (saw := run(f"{work}/bad", node="x" * 8)[0]) == 127, saw)
+ok(
+    "a named pipe keeps it at home",
+    run("/bin/ls", f"{work}/bad", f"{work}/fifo", node="@auto")
+    == (0, f"{work}/bad\n{work}/fifo\n".encode(), b"")
+    and c.alive(0),
+    c.log(0),
+)
+ok(
+    "and at home: as an exec that found nothing",
+    (saw := run(f"{work}/bad", node="x" * 8)[0]) == 127,
+    saw,
+)
 
 # ---- stop and continue ----
 
@@ -254,12 +298,18 @@ for n in signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGSTOP:
     p.send_signal(n)
     stopped = []
     told = until(lambda: os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WNOHANG))
-    ok(f"{n.name}: the parent sees the stop",
-       told and (told.si_code, told.si_status) == (os.CLD_STOPPED, n), told)
+    ok(
+        f"{n.name}: the parent sees the stop",
+        told and (told.si_code, told.si_status) == (os.CLD_STOPPED, n),
+        told,
+    )
     ok(f"{n.name}: the task is stopped", until(lambda: states(remote) == "T"), states(remote))
     p.send_signal(signal.SIGCONT)
-    ok("SIGCONT: both go on",
-       until(lambda: states(remote) == "S") and until(lambda: states(p.pid) == "S"), (states(remote), states(p.pid)))
+    ok(
+        "SIGCONT: both go on",
+        until(lambda: states(remote) == "S") and until(lambda: states(p.pid) == "S"),
+        (states(remote), states(p.pid)),
+    )
     p.send_signal(signal.SIGTERM)
     ok("and it ends by a signal", p.wait(WAIT) == -signal.SIGTERM, p.returncode)
 p, remote = hold(before=lambda: os.setpgid(0, 0))
@@ -275,7 +325,8 @@ ok("SIGKILL of the stub ends the task", until(lambda: states(remote) == "gone"))
 
 
 def terminal(*words, options=()):
-    """The stub as leader of a session with a terminal; its pid, the terminal's other side, what is shown."""
+    """The stub as leader of a session with a terminal; its pid, the terminal's other side, what is
+    shown."""
     with c.net.enter(0):
         pid, master = pty.fork()
         if not pid:
@@ -299,14 +350,22 @@ os.close(master)
 pid, master, see = terminal("/bin/sh", "-c", "echo up; exec sleep 60")
 must("it is up", see(b"up"))
 os.write(master, b"\x03")
-ok("^C interrupts it",
-   (saw := os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])) == -signal.SIGINT, saw)
+ok(
+    "^C interrupts it",
+    (saw := os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])) == -signal.SIGINT,
+    saw,
+)
 os.close(master)
 
 # ---- faults ----
 
-p = start("/bin/sh", "-c", "sleep 60 & echo $!; setsid sleep 60 & echo $!; echo $$; exec sleep 60",
-          stdin=NULL, stdout=PIPE)
+p = start(
+    "/bin/sh",
+    "-c",
+    "sleep 60 & echo $!; setsid sleep 60 & echo $!; echo $$; exec sleep 60",
+    stdin=NULL,
+    stdout=PIPE,
+)
 tree = [int(p.stdout.readline()) for _ in range(3)]
 p.kill()
 p.wait()
@@ -315,7 +374,13 @@ ok("with all its children", until(lambda: all(states(t) in ("gone", "Z") for t i
 grouped = "without limits of their own" not in c.log(1)
 print("#", "guests have cgroups" if grouped else "no cgroup-2 here")
 if grouped:
-    left = until(lambda: not [d for d in os.listdir(c.cgroup(1) + "/guest") if os.path.isdir(f"{c.cgroup(1)}/guest/{d}")])
+    left = until(
+        lambda: not [
+            d
+            for d in os.listdir(c.cgroup(1) + "/guest")
+            if os.path.isdir(f"{c.cgroup(1)}/guest/{d}")
+        ]
+    )
     ok("no guest's cgroup is left", left, os.listdir(c.cgroup(1) + "/guest"))
 
 # Before the start: the executor freezes, the stub is killed, nothing runs.
@@ -326,7 +391,7 @@ p = start("/bin/sh", "-c", f"echo ran >>{work}/ran", stdin=NULL)
 def has_socket(pid):
     try:
         return "socket" in descriptors(pid).values()
-    except FileNotFoundError:       # it has ended
+    except FileNotFoundError:  # it has ended
         return False
 
 
@@ -335,8 +400,10 @@ p.kill()
 p.wait()
 c.agents[1].send_signal(signal.SIGCONT)
 ok("a frozen executor comes back", c.all_up(range(2)))
-ok("and a killed stub's task never started", sh("exit 5")[0] == 5 and not os.path.exists(f"{work}/ran"))
-
+ok(
+    "and a killed stub's task never started",
+    sh("exit 5")[0] == 5 and not os.path.exists(f"{work}/ran"),
+)
 
 
 def private(pid):
@@ -345,7 +412,9 @@ def private(pid):
     return sum(int(l.split()[1]) for l in rollup if l.startswith("Private_Dirty"))
 
 
-files = len(os.listdir(f"/proc/{c.agents[0].pid}/fd")), len(os.listdir(f"/proc/{c.agents[1].pid}/fd"))
+files = len(os.listdir(f"/proc/{c.agents[0].pid}/fd")), len(
+    os.listdir(f"/proc/{c.agents[1].pid}/fd")
+)
 memory = c.memory(0)
 many = [hold() for _ in range(50)]
 grown = (c.memory(0) - memory) / 50
@@ -358,16 +427,29 @@ for p, _ in many:
 ok(f"{grown:.1f} KiB of the agent for a job it routes (at most 8)", grown <= 8)
 ok(f"{stub} KiB for a stub (at most 150)", stub <= 150)
 ok(f"{end} KiB for its other end (at most 200)", end <= 200)
-ok("no descriptor is left",
-   no_guests() and until(lambda: (len(os.listdir(f"/proc/{c.agents[0].pid}/fd")),
-                                  len(os.listdir(f"/proc/{c.agents[1].pid}/fd"))) <= files), files)
+ok(
+    "no descriptor is left",
+    no_guests()
+    and until(
+        lambda: (
+            len(os.listdir(f"/proc/{c.agents[0].pid}/fd")),
+            len(os.listdir(f"/proc/{c.agents[1].pid}/fd")),
+        )
+        <= files
+    ),
+    files,
+)
 
 p, remote = hold(stderr=PIPE)
 c.end(1, signal.SIGKILL)
 out, err = p.communicate(timeout=WAIT)
 ok("executor lost: the task ends as killed", p.returncode == -signal.SIGKILL, p.returncode)
 ok("and says so", b"while it ran this task" in err, err)
-ok("what it left ends, too, without an agent", until(lambda: states(remote) in ("gone", "Z")), states(remote))
+ok(
+    "what it left ends, too, without an agent",
+    until(lambda: states(remote) in ("gone", "Z")),
+    states(remote),
+)
 c.start(1)
 # Up is not yet all: both ends may still replace the connection of the old agent.
 ok("which is taken back", c.all_up(range(2)) and until(lambda: sh("exit 0")[0] == 0))
@@ -381,7 +463,9 @@ class Retried:
     def __init__(self, name, first="", options=("--retry",), words=None, **more):
         self.runs = os.path.join(work, "runs-" + name.replace(" ", "-"))
         script = f"""{HERE} >>'{self.runs}'
-            if [ $(wc -l <'{self.runs}') -eq 1 ]; then {first or ":"}; echo >>'{self.runs}.up'; exec sleep 1000; fi
+            if [ $(wc -l <'{self.runs}') -eq 1 ]; then
+                {first or ":"}; echo >>'{self.runs}.up'; exec sleep 1000
+            fi
             echo again; cat; exit 7"""
         self.words = "/bin/sh", "-c", script
         if more:
@@ -407,7 +491,9 @@ tasks = {
     "null": Retried("null", stdin=NULL, stdout=PIPE),
     "written": Retried("written", "echo once", stdin=NULL, stdout=PIPE),
     "file": Retried("file", "read line", stdin=open(lines, "rb"), stdout=PIPE),
-    "file closed there": Retried("file closed there", "read line; exec <&-", stdin=open(lines, "rb"), stdout=PIPE),
+    "file closed there": Retried(
+        "file closed there", "read line; exec <&-", stdin=open(lines, "rb"), stdout=PIPE
+    ),
     "pipe": Retried("pipe", stdin=PIPE, stdout=PIPE),
     "closed": Retried("closed", before=lambda: os.close(0), stdout=PIPE),
     "terminal": Retried("terminal"),
@@ -428,14 +514,15 @@ written = [0]
 
 
 def rests():
-    """All that is between the program and its reader is full: it has written nothing more in a while."""
+    """All that is between the program and its reader is full: it has written nothing more in a
+    while."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")
             if words[:2] == [b"seq", b"100000"] and os.readlink(f"/proc/{pid}/ns/net") == there:
                 written.append(int(open(f"/proc/{pid}/io").read().split()[3]))
         except OSError:
-            pass    # it has ended
+            pass  # it has ended
     return written[-1] > 2 * 65536 and len(written) > 20 and len(set(written[-20:])) == 1
 
 
@@ -446,31 +533,52 @@ c.end(1, signal.SIGKILL)
 code, out, err = flood.end()
 first, _, second = out.partition(b"again\n")
 whole = "".join(f"{n + 1}\n" for n in range(100000)).encode()
-ok("what was under way of the first run's output comes before the second's",
-   code == 7 and len(first) > 65536 and whole.startswith(first) and not second,
-   (code, len(first), second[:20], err))
-for name, want in (("null", b"again\n"), ("written", b"once\nagain\n"), ("file", b"again\none\ntwo\nthree\n"),
-                   ("file closed there", b"again\none\ntwo\nthree\n"), ("closed", b"again\n"),
-                   ("pipe", b"again\nlate\n")):
+ok(
+    "what was under way of the first run's output comes before the second's",
+    code == 7 and len(first) > 65536 and whole.startswith(first) and not second,
+    (code, len(first), second[:20], err),
+)
+for name, want in (
+    ("null", b"again\n"),
+    ("written", b"once\nagain\n"),
+    ("file", b"again\none\ntwo\nthree\n"),
+    ("file closed there", b"again\none\ntwo\nthree\n"),
+    ("closed", b"again\n"),
+    ("pipe", b"again\nlate\n"),
+):
     code, out, err = tasks[name].end(b"late\n" if name == "pipe" else None)
-    ok(f"--retry, {name}: a lost task is run again at home",
-       (code, out, tuple(tasks[name].where())) == (7, want, again) and b"it is run again here" in err, (code, out, err, tasks[name].where()))
+    ok(
+        f"--retry, {name}: a lost task is run again at home",
+        (code, out, tuple(tasks[name].where())) == (7, want, again)
+        and b"it is run again here" in err,
+        (code, out, err, tasks[name].where()),
+    )
 t = tasks["terminal"]
 must("--retry, unread terminal: run again", t.see(b"again"))
 os.write(t.master, b"typed\n\x04")
 read = t.see(b"typed\r\ntyped")
 code = os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1])
 ok("--retry, unread terminal: run again, and reads it", read and code == 7, (read, code))
-for name, why in (("pipe used", b"not run again: its standard input cannot be rewound"),
-                  ("output closed", b"not run again: its standard output was closed"),
-                  ("told to end", b"not run again: it was told to end"),
-                  ("not allowed", b"reported as killed\n")):
+for name, why in (
+    ("pipe used", b"not run again: its standard input cannot be rewound"),
+    ("output closed", b"not run again: its standard output was closed"),
+    ("told to end", b"not run again: it was told to end"),
+    ("not allowed", b"reported as killed\n"),
+):
     code, out, err = tasks[name].end()
-    ok(f"{name}: ends as killed and says so",
-       code == -signal.SIGKILL and why in err and len(tasks[name].where()) == 1, (code, out, err, tasks[name].where()))
+    ok(
+        f"{name}: ends as killed and says so",
+        code == -signal.SIGKILL and why in err and len(tasks[name].where()) == 1,
+        (code, out, err, tasks[name].where()),
+    )
 t = tasks["terminal used"]
-ok("--retry, typed at the terminal: ends as killed", t.see(b"killed") and os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == -signal.SIGKILL
-   and len(t.where()) == 1, t.where())
+ok(
+    "--retry, typed at the terminal: ends as killed",
+    t.see(b"killed")
+    and os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == -signal.SIGKILL
+    and len(t.where()) == 1,
+    t.where(),
+)
 for t in "terminal", "terminal used":
     os.close(tasks[t].master)
 c.start(1)
@@ -479,8 +587,11 @@ ok("the executor is back", c.all_up(range(2)) and until(lambda: sh("exit 0")[0] 
 p, remote = hold(stderr=PIPE)
 c.end(0, signal.SIGKILL)
 out, err = p.communicate(timeout=WAIT)
-ok("no agent at home for too long: the stub ends as killed",
-   p.returncode == -signal.SIGKILL and b"it is reported as killed" in err, (p.returncode, err))
+ok(
+    "no agent at home for too long: the stub ends as killed",
+    p.returncode == -signal.SIGKILL and b"it is reported as killed" in err,
+    (p.returncode, err),
+)
 ok("and the task there", until(lambda: states(remote) in ("gone", "Z")))
 code, out, err = sh(HERE, node="x" * 8)
 ok("without an agent: run here", code == 0 and out.strip() != there.encode(), (code, out, err))
@@ -492,7 +603,11 @@ c.start(0)
 ok("it finds the others again", c.all_up(range(2)))
 
 p, remote = hold()
-ok("an executor's agent ends, and its guests go on", c.end(1) == 0 and states(remote) not in ("gone", "Z"), states(remote))
+ok(
+    "an executor's agent ends, and its guests go on",
+    c.end(1) == 0 and states(remote) not in ("gone", "Z"),
+    states(remote),
+)
 p.send_signal(signal.SIGTERM)
 c.start(1)
 ok("what was sent meanwhile arrives", p.wait(WAIT) == -signal.SIGTERM, p.returncode)

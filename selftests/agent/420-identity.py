@@ -1,10 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who a task is for the kernel goes with it: audit's login user id. One with no_new_privs stays, unless the site lets it go. The home
-agent knows both of the stub's process and believes nothing that the stub says; an executor that cannot set the login user id does not
-start it."""
+"""Who a task is for the kernel goes with it: audit's login user id. One with no_new_privs stays,
+unless the site lets it go. The home agent knows both of the stub's process and believes nothing
+that the stub says; an executor that cannot set the login user id does not start it."""
 
 import ctypes, os, signal, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import player
 from cluster import STUB, Cluster
@@ -46,7 +47,10 @@ if not may_log_in():
 # thresholds make a node a sender here, which sends the same short program again and again
 c = Cluster(2, 'policy = "eta"\nlearn = false\ntime-limit = 10000\ndwell = 0')
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
-SHOW = "cat /proc/self/loginuid; echo; grep NoNewPrivs /proc/self/status; readlink /proc/self/ns/net; echo $$"
+SHOW = (
+    "cat /proc/self/loginuid; echo; grep NoNewPrivs /proc/self/status; readlink /proc/self/ns/net;"
+    " echo $$"
+)
 
 
 def shown(out):
@@ -56,8 +60,14 @@ def shown(out):
 
 def run(node="@0.1", before=None):
     with c.net.enter(0):
-        p = subprocess.run([STUB, node, "/bin/sh", "sh", "-c", SHOW], stdin=NULL, stdout=PIPE, stderr=PIPE,
-                           preexec_fn=before, timeout=WAIT)
+        p = subprocess.run(
+            [STUB, node, "/bin/sh", "sh", "-c", SHOW],
+            stdin=NULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            preexec_fn=before,
+            timeout=WAIT,
+        )
     return p.returncode, p.stdout, p.stderr
 
 
@@ -68,23 +78,47 @@ with c.net.enter(1):
 agents_own = int(open(f"/proc/{c.agents[1].pid}/loginuid").read())
 
 code, out, err = run(before=lambda: log_in(1234))
-ok("the login user id is that of home", code == 0 and shown(out) == (1234, 0, there), (code, out, err))
+ok(
+    "the login user id is that of home",
+    code == 0 and shown(out) == (1234, 0, there),
+    (code, out, err),
+)
 code, out, err = run(before=lambda: log_in(UNSET))
-ok("where nobody has logged in it is left alone", code == 0 and shown(out) == (agents_own, 0, there), (code, out, err))
+ok(
+    "where nobody has logged in it is left alone",
+    code == 0 and shown(out) == (agents_own, 0, there),
+    (code, out, err),
+)
 code, out, err = run(before=no_new_privs)
-ok("one with no_new_privs stays", code == 1 and not out and b"(no-new-privs)" in err, (code, out, err))
+ok(
+    "one with no_new_privs stays",
+    code == 1 and not out and b"(no-new-privs)" in err,
+    (code, out, err),
+)
 
 
 code, out, err = run(before=lambda: (os.setgroups(range(3000, 4500)), log_in(1234)))
 ok("who is in 1500 groups goes", code == 0 and shown(out) == (1234, 0, there), (code, out, err))
 code, out, err = run(before=lambda: (os.setgroups(range(3000, 4500)), no_new_privs(), log_in(1234)))
-ok("but not with no_new_privs", code == 1 and not out and b"(no-new-privs)" in err, (code, out, err))
+ok(
+    "but not with no_new_privs",
+    code == 1 and not out and b"(no-new-privs)" in err,
+    (code, out, err),
+)
 
 
 def lie(login, nnp, say_login, say_nnp):
-    """What a task shows, whose stub is played by a process with these attributes that says others."""
-    got = player.lie(c, lambda: (log_in(login), nnp and no_new_privs()), b"sh", b"-c", SHOW.encode(), login=say_login,
-                     flags=7 | (JOB_NO_NEW_PRIVS if say_nnp else 0))
+    """What a task shows, whose stub is played by a process with these attributes that says
+    others."""
+    got = player.lie(
+        c,
+        lambda: (log_in(login), nnp and no_new_privs()),
+        b"sh",
+        b"-c",
+        SHOW.encode(),
+        login=say_login,
+        flags=7 | (JOB_NO_NEW_PRIVS if say_nnp else 0),
+    )
     return shown(got) if got else got
 
 
@@ -100,10 +134,22 @@ c.launch(1)
 c.start(1)
 ok("the executor is back", c.all_up(range(2)), c.log(1))
 code, out, err = run(before=lambda: log_in(55))
-ok("who has logged in here, too, may come", code == 0 and shown(out) == (55, 0, there), (code, out, err))
+ok(
+    "who has logged in here, too, may come",
+    code == 0 and shown(out) == (55, 0, there),
+    (code, out, err),
+)
 code, out, err = run(before=lambda: log_in(1234))
-ok("it does not start under another's name", code == 1 and not out and b"cannot set its login user id" in err, (code, out, err))
-ok("the executor's log says so", c.logged(1, "does not start here: cannot set its login user id.*Operation not permitted"), c.log(1))
+ok(
+    "it does not start under another's name",
+    code == 1 and not out and b"cannot set its login user id" in err,
+    (code, out, err),
+)
+ok(
+    "the executor's log says so",
+    c.logged(1, "does not start here: cannot set its login user id.*Operation not permitted"),
+    c.log(1),
+)
 
 # Placed by the hierarchy, it runs at home then: node 0 is made a sender by a task that stays.
 for i in range(2):
@@ -116,12 +162,20 @@ def states():
     return {n["code"]: n["state"] for n in c.ask(0, {"command": "status"})["nodes"]}
 
 
-ok("one node is a sender, the other takes tasks", until(lambda: states() == {"0.0": "sender", "0.1": "receiver"}), states())
+ok(
+    "one node is a sender, the other takes tasks",
+    until(lambda: states() == {"0.0": "sender", "0.1": "receiver"}),
+    states(),
+)
 code, out, err = run("@auto", before=lambda: log_in(1234))
 ok("it runs at home", code == 0 and shown(out) == (1234, 0, here), (code, out, err))
 why = c.ask(0, {"command": "why", "id": out.decode().split()[-1]})
 steps = [s["what"] for s in why.get("steps", [])]
-ok("ehctl why says why", "n1 refuses: start-failed" in steps and any("cannot set its login user id" in s for s in steps), why)
+ok(
+    "ehctl why says why",
+    "n1 refuses: start-failed" in steps and any("cannot set its login user id" in s for s in steps),
+    why,
+)
 stays.kill()
 stays.wait()
 
@@ -138,6 +192,7 @@ def user(uid):
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
+
     return become
 
 
@@ -150,8 +205,11 @@ ok("a user of the system may not", code == 1 and b"uid-min" in err, (code, out, 
 c.conf(1, settings='uid-min = 2002\nallow-users = { "daemon" }')
 before = options()
 c.agents[1].send_signal(signal.SIGHUP)
-ok("a reload gives ehlaunch the new rules", until(lambda: "--uid-min 2002" in (w := " ".join(options())) and "--allow-user daemon" in w),
-   (before, options()))
+ok(
+    "a reload gives ehlaunch the new rules",
+    until(lambda: "--uid-min 2002" in (w := " ".join(options())) and "--allow-user daemon" in w),
+    (before, options()),
+)
 code, out, err = run(before=user(1))
 ok("now the user of the system may", code == 0 and shown(out)[2] == there, (code, out, err))
 code, out, err = run(before=user(2001))

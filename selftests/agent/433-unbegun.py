@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stub is killed before its task has begun, at each step between home's request and GO. Nothing runs, the executor waits for
-nobody, and home has no record of it. So it is when home waits no longer for the answer."""
+"""A stub is killed before its task has begun, at each step between home's request and GO. Nothing
+runs, the executor waits for nobody, and home has no record of it. So it is when home waits no
+longer for the answer."""
 
 import contextlib, json, os, signal, socket, struct, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2, left
 from cluster import FRAME, STUB, Cluster, frame
@@ -12,8 +14,8 @@ from netns import address
 from proc import state
 from wait import WAIT, until
 
-SOON = 20       # seconds; by itself an executor's end waits ten minutes
-PLAYED = 2      # the executor that this test plays
+SOON = 20  # seconds; by itself an executor's end waits ten minutes
+PLAYED = 2  # the executor that this test plays
 NAMES = {number: name for name, number in FRAME.items()}
 
 c = Cluster(3, "heartbeat = 20000\njob-limit = 600000\nlease = 50000")
@@ -26,8 +28,12 @@ ok("two agents", c.all_up([0, 1]), c.log(0) + c.log(1))
 def start(node=1):
     """A stub whose task would say that it ran."""
     with c.net.enter(0):
-        return subprocess.Popen([STUB, f"@{c.code(node)}", "/bin/sh", "sh", "-c", f"echo >>{ran}"], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return subprocess.Popen(
+            [STUB, f"@{c.code(node)}", "/bin/sh", "sh", "-c", f"echo >>{ran}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
 
 def counted(i, what):
@@ -40,8 +46,8 @@ def listed(i):
 
 
 def asked():
-    """A stub whose request the executor has, and cannot answer: without its launcher no end begins there, which tells what it
-    sees."""
+    """A stub whose request the executor has, and cannot answer: without its launcher no end begins
+    there, which tells what it sees."""
     c.launchers[1].send_signal(signal.SIGSTOP)
     p = start()
     must("it is asked for", until(lambda: counted(1, "guests") == 1), c.log(1)[-2000:])
@@ -65,12 +71,14 @@ def end(p):
 
 def freeze_home():
     """Home stands still, and has taken all that was sent to it."""
+
     def still():
         c.agents[0].send_signal(signal.SIGSTOP)
         if until(lambda: state(c.agents[0].pid) == "T") and not unread():
             return True
         c.agents[0].send_signal(signal.SIGCONT)
         return False
+
     must("home stands still", until(still), unread())
 
 
@@ -82,14 +90,36 @@ def steps(p):
 
 def settled(name):
     def over():
-        return not (counted(1, "guests") or counted(0, "away") or listed(0) or listed(1) or
-                    "ehguest" in left.processes(c).values() or left.folders(c, 1))
-    ok(name, until(over, SOON) and not os.path.exists(ran),
-       (counted(1, "guests"), counted(0, "away"), listed(0), listed(1), left.processes(c), left.folders(c, 1), c.log(1)[-1000:]))
+        return not (
+            counted(1, "guests")
+            or counted(0, "away")
+            or listed(0)
+            or listed(1)
+            or "ehguest" in left.processes(c).values()
+            or left.folders(c, 1)
+        )
+
+    ok(
+        name,
+        until(over, SOON) and not os.path.exists(ran),
+        (
+            counted(1, "guests"),
+            counted(0, "away"),
+            listed(0),
+            listed(1),
+            left.processes(c),
+            left.folders(c, 1),
+            c.log(1)[-1000:],
+        ),
+    )
 
 
 end(asked())
-ok("killed before the executor has answered: home is done", until(lambda: counted(0, "away") == 0, SOON), listed(0))
+ok(
+    "killed before the executor has answered: home is done",
+    until(lambda: counted(0, "away") == 0, SOON),
+    listed(0),
+)
 ok("and so is the executor", until(lambda: counted(1, "guests") == 0, SOON), listed(1))
 go_on()
 settled("and nothing begins there later")
@@ -99,7 +129,11 @@ p = asked()
 freeze_home()
 end(p)
 go_on()
-must("the executor answers", until(lambda: unread() and listed(1) and listed(1)[0]["pid"]), (unread(), listed(1)))
+must(
+    "the executor answers",
+    until(lambda: unread() and listed(1) and listed(1)[0]["pid"]),
+    (unread(), listed(1)),
+)
 c.agents[0].send_signal(signal.SIGCONT)
 settled("killed when it has answered, and home has not heard that: both are done")
 
@@ -112,13 +146,20 @@ settled("killed when the executor's end is there, before GO: both are done")
 
 # ---- what home says, to an executor that is played ----
 
-heard = []      # of each stream of a job, what kinds of frames it has brought
+heard = []  # of each stream of a job, what kinds of frames it has brought
 
 
 def answer(body):
     if body and "cluster" in body:
-        return {"cluster": "test", "node": c.code(PLAYED), "version": 1, "boot_id": "x", "capacity": 1000,
-                "protocol": {"min": 1, "max": 3}, "time": int(time.time() * 1000)}
+        return {
+            "cluster": "test",
+            "node": c.code(PLAYED),
+            "version": 1,
+            "boot_id": "x",
+            "capacity": 1000,
+            "protocol": {"min": 1, "max": 3},
+            "time": int(time.time() * 1000),
+        }
     return {}
 
 
@@ -127,12 +168,13 @@ def kinds(said):
     found = []
     while len(said) >= 8 and said[:1] != b"{":
         kind, length = struct.unpack("<II", said[:8])
-        found, said = found + [NAMES[kind]], said[8 + length:]
+        found, said = found + [NAMES[kind]], said[8 + length :]
     return found
 
 
 class Executor(http2.Server):
     """`grants`: it gives each job a place, `breaks`: and then closes the connection."""
+
     grants = breaks = False
 
     def serve(self, s):
@@ -141,7 +183,7 @@ class Executor(http2.Server):
             try:
                 while True:
                     h.turn(answer, lambda said: self.hear(h, said))
-            except (EOFError, OSError, ValueError):     # also at the end of a stream, which is no JSON
+            except (EOFError, OSError, ValueError):  # also at the end of a stream, which is no JSON
                 pass
             # What was written is not lost, as it would be if something unread were left.
             with contextlib.suppress(OSError):
@@ -154,7 +196,13 @@ class Executor(http2.Server):
         heard.append(its)
         if its[-1:] == ["FRAME_NAMED"] and self.grants:
             stream = next(k for k, v in h.bodies.items() if v is said)
-            h.say(stream, frame("FRAME_ADMISSION", json.dumps({"token": "x" * 32, "lease": 10000, "view": "shared"}).encode()))
+            h.say(
+                stream,
+                frame(
+                    "FRAME_ADMISSION",
+                    json.dumps({"token": "x" * 32, "lease": 10000, "view": "shared"}).encode(),
+                ),
+            )
             h.write()
             if self.breaks:
                 raise EOFError("broken")
@@ -176,15 +224,27 @@ def sent():
 
 
 end(must("it is asked for there", until(sent), heard))
-ok("a stub is killed that it is asked for: home says so", until(lambda: [*WHOLE, "FRAME_GONE"] in heard, SOON), heard)
+ok(
+    "a stub is killed that it is asked for: home says so",
+    until(lambda: [*WHOLE, "FRAME_GONE"] in heard, SOON),
+    heard,
+)
 played.grants = True
 p = must("it is asked for again", until(sent), heard)
-ok("the executor's end does not come: home says that it waits no longer", until(lambda: [*WHOLE, "FRAME_GONE"] in heard, SOON), heard)
+ok(
+    "the executor's end does not come: home says that it waits no longer",
+    until(lambda: [*WHOLE, "FRAME_GONE"] in heard, SOON),
+    heard,
+)
 p.wait(WAIT)
 played.breaks = True
 p = must("it is asked for again", until(sent), heard)
 # an answer ends what was heard of a stream
-ok("the connection breaks before it comes: home says so by another", until(lambda: ["FRAME_ATTACH"] in heard and ["FRAME_GONE"] in heard, SOON), heard)
+ok(
+    "the connection breaks before it comes: home says so by another",
+    until(lambda: ["FRAME_ATTACH"] in heard and ["FRAME_GONE"] in heard, SOON),
+    heard,
+)
 p.wait(WAIT)
 ok("home is done with all of them", until(lambda: counted(0, "away") == 0, SOON), listed(0))
 done()

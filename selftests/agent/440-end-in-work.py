@@ -1,10 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An agent that is told to end in the middle of its work ends in order: its tasks run, read, write, are stopped, or are on
-their way. It exits with 0, and no sanitizer reports anything, where it was built with them (make SAN=1, make
-check-sanitize)."""
+"""An agent that is told to end in the middle of its work ends in order: its tasks run, read, write,
+are stopped, or are on their way. It exits with 0, and no sanitizer reports anything, where it was
+built with them (make SAN=1, make check-sanitize)."""
 
 import json, os, signal, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster, STUB
 from ktap import done, ok
@@ -26,7 +27,7 @@ def state(p):
 def away():
     try:
         return {t["pid"]: t for t in c.ask(0, {"command": "tasks"})["tasks"]}
-    except OSError:     # its agent is not here yet
+    except OSError:  # its agent is not here yet
         return {}
 
 
@@ -48,16 +49,23 @@ class Work:
         self.reading = start("/bin/cat", stdin=PIPE, stdout=PIPE)
         self.reading.stdin.write(b"first\n")
         self.reading.stdin.flush()
-        self.writing = start("/bin/sh", "-c", "echo begun; exec cat /dev/zero", stdin=NULL, stdout=PIPE)
-        self.stopped = start("/bin/sh", "-c", "echo begun; exec sleep 100000", stdin=NULL, stdout=PIPE)
+        self.writing = start(
+            "/bin/sh", "-c", "echo begun; exec cat /dev/zero", stdin=NULL, stdout=PIPE
+        )
+        self.stopped = start(
+            "/bin/sh", "-c", "echo begun; exec sleep 100000", stdin=NULL, stdout=PIPE
+        )
         self.all = [self.running, self.reading, self.writing, self.stopped]
         begun = [p.stdout.readline() for p in self.all[1:]]
         there = until(lambda: all(away().get(p.pid, {}).get("executor") == "0.1" for p in self.all))
         self.stopped.send_signal(signal.SIGTSTP)
         halted = until(lambda: state(self.stopped) == "T")
-        # Nobody reads what is written: credit is used up and buffers are full. A host that stands still takes no connection.
+        # Nobody reads what is written: credit is used up and buffers are full. A host that stands
+        # still takes no connection.
         c.agents[2].send_signal(signal.SIGSTOP)
-        self.connecting = [start("/bin/true", node="@0.2", stdin=NULL, stdout=PIPE, stderr=PIPE) for _ in range(3)]
+        self.connecting = [
+            start("/bin/true", node="@0.2", stdin=NULL, stdout=PIPE, stderr=PIPE) for _ in range(3)
+        ]
         waiting = until(lambda: all(os.path.exists(f"/proc/{p.pid}") for p in self.connecting))
         self.seen = begun, there, halted, waiting
         self.right = begun == [b"first\n", b"begun\n", b"begun\n"] and there and halted and waiting
@@ -77,38 +85,69 @@ for apart, parts in (True, [("home", [0]), ("the executor", [1])]), (False, [("b
     ok("three agents", c.start_all(), c.log(0) + c.log(1))
     for what, nodes in parts:
         work = Work()
-        ok(f"{what}: tasks run, read, write, are stopped, and one is on its way", work.right,
-           work.seen)
+        ok(
+            f"{what}: tasks run, read, write, are stopped, and one is on its way",
+            work.right,
+            work.seen,
+        )
         for i in nodes:
             c.agents[i].send_signal(signal.SIGTERM)
         # one signal each: a second one ends a process that is about to exit
         codes = [c.agents.pop(i).wait(WAIT) for i in nodes]
-        ok(f"{what}: ends with 0", codes == [0] * len(nodes), f"{codes}\n" + c.log(0)[-2000:] + c.log(1)[-2000:])
+        ok(
+            f"{what}: ends with 0",
+            codes == [0] * len(nodes),
+            f"{codes}\n" + c.log(0)[-2000:] + c.log(1)[-2000:],
+        )
         ok(f"{what}: no report of a sanitizer", not c.reports(), c.reports())
         for i in nodes:
             c.start(i)
         c.agents[2].send_signal(signal.SIGCONT)
-        work.stopped.send_signal(signal.SIGCONT)    # its stub was stopped, too
-        ok(f"{what}: the next agents have the tasks",
-           until(lambda: all(away().get(p.pid, {}).get("executor") == "0.1" for p in work.all)), (c.log(0) + c.log(1))[-3000:])
+        work.stopped.send_signal(signal.SIGCONT)  # its stub was stopped, too
+        ok(
+            f"{what}: the next agents have the tasks",
+            until(lambda: all(away().get(p.pid, {}).get("executor") == "0.1" for p in work.all)),
+            (c.log(0) + c.log(1))[-3000:],
+        )
         work.reading.stdin.write(b"second\n")
         work.reading.stdin.close()
-        ok(f"{what}: a task that reads goes on", work.reading.stdout.read() == b"second\n" and work.reading.wait(WAIT) == 0)
+        ok(
+            f"{what}: a task that reads goes on",
+            work.reading.stdout.read() == b"second\n" and work.reading.wait(WAIT) == 0,
+        )
         work.end()
-        ok(f"{what}: nothing is left", until(lambda: c.all_up(range(3)) and not away()) and not c.reports(), c.reports())
-    # A node that was asked for a place, and has not answered. Only a controller that hears most of its group chooses one: what
-    # begins too late waits for that.
-    ok("home is the controller", until(lambda: c.ask(0, {"command": "status"})["controller"] == "0.0"), c.log(0)[-2000:])
+        ok(
+            f"{what}: nothing is left",
+            until(lambda: c.all_up(range(3)) and not away()) and not c.reports(),
+            c.reports(),
+        )
+    # A node that was asked for a place, and has not answered. Only a controller that hears most of
+    # its group chooses one: what begins too late waits for that.
+    ok(
+        "home is the controller",
+        until(lambda: c.ask(0, {"command": "status"})["controller"] == "0.0"),
+        c.log(0)[-2000:],
+    )
     asked = []
     for i in 1, 2:
         c.agents[i].send_signal(signal.SIGSTOP)
     with c.net.enter(0):
         for _ in range(4):
-            asked.append(subprocess.Popen([EHCTL, "exec", "--auto", "--all", "--", "/bin/true"], stdin=NULL))
+            asked.append(
+                subprocess.Popen([EHCTL, "exec", "--auto", "--all", "--", "/bin/true"], stdin=NULL)
+            )
     ok("a node is asked", until(lambda: any(sent(p) for p in asked)), [why(p) for p in asked])
     code = c.end(0)
-    ok("an agent that has asked a node ends with 0", code == 0 and not c.reports(), (code, c.log(0)[-2000:], c.reports()))
-    ok("what it has asked for runs here", [p.wait(WAIT) for p in asked] == [0] * len(asked), [p.returncode for p in asked])
+    ok(
+        "an agent that has asked a node ends with 0",
+        code == 0 and not c.reports(),
+        (code, c.log(0)[-2000:], c.reports()),
+    )
+    ok(
+        "what it has asked for runs here",
+        [p.wait(WAIT) for p in asked] == [0] * len(asked),
+        [p.returncode for p in asked],
+    )
     for i in 1, 2:
         c.agents[i].send_signal(signal.SIGCONT)
     c.start(0)

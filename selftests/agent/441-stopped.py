@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How long home and executor wait for tasks that are, or were, stopped: a day, or job-limit; and for ends that are."""
+"""How long home and executor wait for tasks that are, or were, stopped: a day, or job-limit; and
+for ends that are."""
 
 import json, os, signal, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster, STUB
 from ktap import done, must, ok
@@ -18,7 +20,11 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 def start():
     """A task that does nothing, and its process there."""
     with c.net.enter(0):
-        p = subprocess.Popen([STUB, "@0.1", "/bin/sh", "sh", "-c", "echo $$; exec sleep 1000"], stdin=NULL, stdout=PIPE)
+        p = subprocess.Popen(
+            [STUB, "@0.1", "/bin/sh", "sh", "-c", "echo $$; exec sleep 1000"],
+            stdin=NULL,
+            stdout=PIPE,
+        )
     return p, int(p.stdout.readline())
 
 
@@ -46,7 +52,8 @@ def kept():
         return json.load(f)["stopped"]
 
 
-# A stub is stopped while the executor's agent is replaced: the next one knows that, and hears when it goes on.
+# A stub is stopped while the executor's agent is replaced: the next one knows that, and hears when
+# it goes on.
 p, there = freeze()
 must("the executor knows", until(lambda: states() == ["stopped"]), states())
 c.again([1], signal.SIGKILL)
@@ -55,14 +62,19 @@ p.send_signal(signal.SIGCONT)
 ok("and that it goes on", until(lambda: states() == ["running"]), states())
 end(p)
 
-# It has gone on for long enough: the executor knows, and waits for job-limit. So does home, for an executor that does not answer.
+# It has gone on for long enough: the executor knows, and waits for job-limit. So does home, for an
+# executor that does not answer.
 must("one that ended is not kept", until(lambda: kept() == []), kept())
 (p, there), (stays, stays_there) = freeze(), freeze()
 must("they are kept", until(lambda: {e["pid"] for e in kept()} == {p.pid, stays.pid}), kept())
 p.send_signal(signal.SIGCONT)
 ok("one that goes on is not", until(lambda: [e["pid"] for e in kept()] == [stays.pid]), kept())
 p.send_signal(signal.SIGSTOP)
-ok("until it is stopped again", until(lambda: {e["pid"] for e in kept()} == {p.pid, stays.pid}), kept())
+ok(
+    "until it is stopped again",
+    until(lambda: {e["pid"] for e in kept()} == {p.pid, stays.pid}),
+    kept(),
+)
 must("and so is its task", until(lambda: state(there) == "T"), state(there))
 p.send_signal(signal.SIGCONT)
 until(lambda: [e["pid"] for e in kept()] == [stays.pid])
@@ -70,23 +82,41 @@ c.agents[1].send_signal(signal.SIGSTOP)
 must("the executor's agent does not answer", until(lambda: c.up(0) == {c.code(0)}), c.up(0))
 end(p)
 end(stays)
-away = lambda: next(n["tasks"]["away"] for n in c.ask(0, {"command": "status"})["nodes"] if n["code"] == c.code(0))
-ok("home gives up one that ran, and not the stopped one", until(lambda: away() < 2) and away() == 1, away())
+away = lambda: next(
+    n["tasks"]["away"] for n in c.ask(0, {"command": "status"})["nodes"] if n["code"] == c.code(0)
+)
+ok(
+    "home gives up one that ran, and not the stopped one",
+    until(lambda: away() < 2) and away() == 1,
+    away(),
+)
 c.agents[1].send_signal(signal.SIGCONT)
-ok("whose executor is told when it is back", until(lambda: state(stays_there) == "gone" and away() == 0), (state(stays_there), away()))
+ok(
+    "whose executor is told when it is back",
+    until(lambda: state(stays_there) == "gone" and away() == 0),
+    (state(stays_there), away()),
+)
 
 # The day of one whose stub does not come begins once, however often the agent does.
 p, there = freeze()
 must("it is kept", until(lambda: [e["pid"] for e in kept()] == [p.pid]), kept())
 first = kept()[0]
 c.again([0], signal.SIGKILL)
-ok("the next agent keeps since when it is waited for", until(lambda: kept()[0].get("left", 0) > first["began"]), kept())
+ok(
+    "the next agent keeps since when it is waited for",
+    until(lambda: kept()[0].get("left", 0) > first["began"]),
+    kept(),
+)
 second = kept()
 c.again([0], signal.SIGKILL)
 c.again([0], signal.SIGTERM)
-third = kept()      # `left` is of two clocks in ms, of which each agent takes the difference
-ok("and so does the one after that", [{**e, "left": 0} for e in third] == [{**e, "left": 0} for e in second] and
-   abs(third[0]["left"] - second[0]["left"]) < 50, (third, second))
+third = kept()  # `left` is of two clocks in ms, of which each agent takes the difference
+ok(
+    "and so does the one after that",
+    [{**e, "left": 0} for e in third] == [{**e, "left": 0} for e in second]
+    and abs(third[0]["left"] - second[0]["left"]) < 50,
+    (third, second),
+)
 
 
 def begin(*entries):
@@ -102,20 +132,34 @@ def begin(*entries):
 
 later, old = ({**second[0], "left": second[0]["left"] + hours * 3600 * 1000} for hours in (1, -25))
 begin(later, {**old, "token": "another"})
-ok("one of a time to come begins now, and stays when the agent has dropped one of a day ago",
-   until(lambda: [e["token"] for e in kept()] == [later["token"]]) and kept()[0]["left"] <= time.time() * 1000, kept())
+ok(
+    "one of a time to come begins now, and stays when the agent has dropped one of a day ago",
+    until(lambda: [e["token"] for e in kept()] == [later["token"]])
+    and kept()[0]["left"] <= time.time() * 1000,
+    kept(),
+)
 begin(old)
 ok("also if its stub is there", until(lambda: kept() == []), kept())
 must("both are up", c.all_up(range(2)), c.log(0)[-2000:])
 p.send_signal(signal.SIGCONT)
-ok("a stub that comes later goes on all the same", until(lambda: states(0) == ["running"]), states(0))
+ok(
+    "a stub that comes later goes on all the same",
+    until(lambda: states(0) == ["running"]),
+    states(0),
+)
 end(p)
 
-# ehguest stands still and takes nothing, all windows are full, and the stub is killed: that is told beside what waits.
+# ehguest stands still and takes nothing, all windows are full, and the stub is killed: that is told
+# beside what waits.
 feeds = [subprocess.Popen(["cat", "/dev/zero"], stdout=PIPE) for _ in range(2)]
 with c.net.enter(0):
-    p = subprocess.Popen([STUB, "@0.1", "/bin/sh", "sh", "-c", "echo $$; cat <&9 >/dev/null & cat >/dev/null; wait"],
-                         stdin=feeds[0].stdout, stdout=PIPE, close_fds=False, preexec_fn=lambda: os.dup2(feeds[1].stdout.fileno(), 9))
+    p = subprocess.Popen(
+        [STUB, "@0.1", "/bin/sh", "sh", "-c", "echo $$; cat <&9 >/dev/null & cat >/dev/null; wait"],
+        stdin=feeds[0].stdout,
+        stdout=PIPE,
+        close_fds=False,
+        preexec_fn=lambda: os.dup2(feeds[1].stdout.fileno(), 9),
+    )
 for f in feeds:
     f.stdout.close()
 there = int(p.stdout.readline())
@@ -138,7 +182,11 @@ must("until it stands still", until(stands), seen[-10:])
 end(p)
 for f in feeds:
     end(f)
-ok("a stub is killed whose ehguest stands still: its task ends", until(lambda: state(there) == "gone"), (state(there), c.log(0)[-2000:]))
+ok(
+    "a stub is killed whose ehguest stands still: its task ends",
+    until(lambda: state(there) == "gone"),
+    (state(there), c.log(0)[-2000:]),
+)
 ok("and home is done with it", until(lambda: away() == 0), away())
 
 # It is killed a bounded time after that was told first, however often agents of home tell it again.
@@ -162,28 +210,52 @@ def tell():
     return state(there) == "gone"
 
 
-ok("it is told again, and its task ends all the same", until(tell), (state(there), c.log(1)[-2000:]))
+ok(
+    "it is told again, and its task ends all the same",
+    until(tell),
+    (state(there), c.log(1)[-2000:]),
+)
 
-# A task ends when its stub takes no output, which is then stopped: the executor keeps what is left for longer than job-limit.
+# A task ends when its stub takes no output, which is then stopped: the executor keeps what is left
+# for longer than job-limit.
 with open(c.confs[1]) as f:
     text = f.read()
 with open(c.confs[1], "w") as f:
     f.write(text.replace("job-limit = 10000", "job-limit = 1000"))
 c.ask(1, {"command": "reload"})
-LEFT = 344 << 10        # 320 KiB are on their way: a window, and the pipe of the stub. 64 KiB more are in the pipe of the task.
+# 320 KiB are on their way: a window, and the pipe of the stub. 64 KiB more are in the pipe of the
+# task.
+LEFT = 344 << 10
 with c.net.enter(0):
-    p = subprocess.Popen([STUB, "@0.1", "/bin/sh", "sh", "-c", f"echo $$; exec head -c {LEFT} /dev/zero"], stdin=NULL, stdout=PIPE, bufsize=0)
+    p = subprocess.Popen(
+        [STUB, "@0.1", "/bin/sh", "sh", "-c", f"echo $$; exec head -c {LEFT} /dev/zero"],
+        stdin=NULL,
+        stdout=PIPE,
+        bufsize=0,
+    )
 there = int(p.stdout.readline())
-must("it ends, and not its stub", until(lambda: state(there) == "gone") and p.poll() is None, (state(there), p.poll()))
+must(
+    "it ends, and not its stub",
+    until(lambda: state(there) == "gone") and p.poll() is None,
+    (state(there), p.poll()),
+)
 p.send_signal(signal.SIGSTOP)
 must("and is kept", until(lambda: [e["pid"] for e in kept()] == [p.pid]), kept())
-other, other_there = start()    # the executor has heard by then
+other, other_there = start()  # the executor has heard by then
 os.kill(parent(other_there), signal.SIGSTOP)
 c.end(0, signal.SIGKILL)
-ok("one that runs is killed when home does not come", until(lambda: state(other_there) == "gone"), c.log(1)[-2000:])
+ok(
+    "one that runs is killed when home does not come",
+    until(lambda: state(other_there) == "gone"),
+    c.log(1)[-2000:],
+)
 c.start(0)
 p.send_signal(signal.SIGCONT)
 out, _ = p.communicate(timeout=WAIT)
-ok("all output of the other comes, and how it ended", (p.returncode, len(out)) == (0, LEFT), (p.returncode, len(out), c.log(1)[-2000:]))
+ok(
+    "all output of the other comes, and how it ended",
+    (p.returncode, len(out)) == (0, LEFT),
+    (p.returncode, len(out), c.log(1)[-2000:]),
+)
 end(other)
 done()

@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tasks of all kinds while agents are killed, ended, stopped and started at random: each task runs once, with all of
-its bytes, or is lost and says so; and nothing is left. EHS_SEED repeats a storm, EHS_ROUNDS makes it longer."""
+"""Tasks of all kinds while agents are killed, ended, stopped and started at random: each task runs
+once, with all of its bytes, or is lost and says so; and nothing is left. EHS_SEED repeats a storm,
+EHS_ROUNDS makes it longer."""
 
 import os, random, select, signal, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster, STUB
 from ktap import done, ok
@@ -21,13 +23,17 @@ AT_ONCE = 12
 
 
 class Task:
-    """A task, what it must print, and how it must end. `ran`: each run of it appends a line there."""
+    """A task, what it must print, and how it must end. `ran`: each run of it appends a line
+    there."""
+
     count = 0
 
     def __init__(self):
         Task.count += 1
         self.ran = os.path.join(c.dir, f"ran{Task.count}")
-        self.kind = dice.choice(["sleep", "out", "lines", "file", "children", "signal", "kill", "stop", "freeze"])
+        self.kind = dice.choice(
+            ["sleep", "out", "lines", "file", "children", "signal", "kill", "stop", "freeze"]
+        )
         self.status = dice.randrange(100)
         self.input, self.due, self.source, self.began = NULL, None, None, time.monotonic()
         n = dice.randrange(1000, 20000)
@@ -42,7 +48,9 @@ class Task:
         elif self.kind == "lines":
             script = "cat; sleep 0.1"
             self.want = b"".join(b"%d\n" % i for i in range(1, n + 1))
-            self.source = subprocess.Popen(["sh", "-c", f"seq {n // 2}; sleep {ms}; seq {n // 2 + 1} {n}"], stdout=PIPE)
+            self.source = subprocess.Popen(
+                ["sh", "-c", f"seq {n // 2}; sleep {ms}; seq {n // 2 + 1} {n}"], stdout=PIPE
+            )
             self.input = self.source.stdout
         elif self.kind == "file":
             name = os.path.join(c.dir, f"in{Task.count}")
@@ -60,8 +68,20 @@ class Task:
         else:
             script, self.want = f"echo a; sleep {ms}; echo b", b"a\nb\n"
         with c.net.enter(0):
-            self.p = subprocess.Popen([STUB, "@auto" if dice.randrange(8) == 0 else "@0.1", "/bin/sh", "sh", "-c", f"{head}{script}; exit {self.status}"],
-                                      stdin=self.input, stdout=PIPE, stderr=PIPE, preexec_fn=lambda: os.setpgid(0, 0))
+            self.p = subprocess.Popen(
+                [
+                    STUB,
+                    "@auto" if dice.randrange(8) == 0 else "@0.1",
+                    "/bin/sh",
+                    "sh",
+                    "-c",
+                    f"{head}{script}; exit {self.status}",
+                ],
+                stdin=self.input,
+                stdout=PIPE,
+                stderr=PIPE,
+                preexec_fn=lambda: os.setpgid(0, 0),
+            )
         if self.input is not NULL:
             self.input.close()
         self.out, self.err, self.open = b"", b"", {self.p.stdout, self.p.stderr}
@@ -79,9 +99,24 @@ class Task:
                 self.out += data
             else:
                 self.err += data
-        if not self.poked and self.out and (self.kind in ("signal", "kill") or self.kind in ("stop", "freeze") and dice.randrange(3) == 0):
+        if (
+            not self.poked
+            and self.out
+            and (
+                self.kind in ("signal", "kill")
+                or self.kind in ("stop", "freeze")
+                and dice.randrange(3) == 0
+            )
+        ):
             self.poked = True
-            self.p.send_signal({"signal": signal.SIGTERM, "kill": signal.SIGKILL, "stop": signal.SIGTSTP, "freeze": signal.SIGSTOP}[self.kind])
+            self.p.send_signal(
+                {
+                    "signal": signal.SIGTERM,
+                    "kill": signal.SIGKILL,
+                    "stop": signal.SIGTSTP,
+                    "freeze": signal.SIGSTOP,
+                }[self.kind]
+            )
             if self.kind in ("stop", "freeze"):
                 self.due = time.monotonic() + dice.random()
         if self.due and time.monotonic() > self.due:
@@ -92,7 +127,13 @@ class Task:
     def wrong(self):
         """None, or what is wrong with how it went."""
         runs = os.path.getsize(self.ran) // 2 if os.path.exists(self.ran) else 0
-        code, seen = self.p.returncode, f"{self.kind}: status {self.p.returncode}, {runs} runs, {len(self.out)} of {len(self.want)} bytes, {self.out[:60]!r} {self.err[:300]!r}"
+        code, seen = (
+            self.p.returncode,
+            (
+                f"{self.kind}: status {self.p.returncode}, {runs} runs, {len(self.out)} of"
+                f" {len(self.want)} bytes, {self.out[:60]!r} {self.err[:300]!r}"
+            ),
+        )
         if runs > 1:
             return "run twice: " + seen
         # Said by `ehctl exec`: nothing was started.
@@ -102,7 +143,9 @@ class Task:
             return None if code == -signal.SIGKILL else seen
         if self.kind == "signal":
             return None if (code, self.out) == (77, b"up\ngot\n") else seen
-        return None if (code, self.out, self.err, runs) == (self.status, self.want, b"", 1) else seen
+        return (
+            None if (code, self.out, self.err, runs) == (self.status, self.want, b"", 1) else seen
+        )
 
 
 def poke(stopped):
@@ -179,17 +222,34 @@ if os.path.isdir(guests):
         """Who is still in one, and where it sleeps."""
         read = lambda *path: open(os.path.join(*path)).read()
         try:
-            return [(d, pid, state(pid), read("/proc", pid, "cmdline")[:80], read("/proc", pid, "wchan"),
-                     read("/proc", pid, "net/unix").count(c.dir), len(os.listdir(f"/proc/{pid}/fd")))
-                    for d in folders() for pid in read(guests, d, "cgroup.procs").split()] or folders()
+            return [
+                (
+                    d,
+                    pid,
+                    state(pid),
+                    read("/proc", pid, "cmdline")[:80],
+                    read("/proc", pid, "wchan"),
+                    read("/proc", pid, "net/unix").count(c.dir),
+                    len(os.listdir(f"/proc/{pid}/fd")),
+                )
+                for d in folders()
+                for pid in read(guests, d, "cgroup.procs").split()
+            ] or folders()
         except FileNotFoundError:
             return folders()
+
     ok("no guest's cgroup is left", until(lambda: not folders(), 90), inside())
-idle = lambda: "no connection was needed" in next(d for d in c.ask(0, {"command": "doctor"})["checks"] if d["name"] == "peer 0.1")["what"]
+idle = (
+    lambda: "no connection was needed"
+    in next(d for d in c.ask(0, {"command": "doctor"})["checks"] if d["name"] == "peer 0.1")["what"]
+)
 ok("no stream is left", until(idle), c.log(0)[-1500:])
 files = lambda: [len(os.listdir(f"/proc/{c.agents[i].pid}/fd")) for i in range(2)]
 ok("no descriptor is left", until(lambda: max(files()) < 40), files())
-ok("no report of a sanitizer", "Sanitizer" not in c.log(0) + c.log(1) and "runtime error" not in c.log(0) + c.log(1),
-   "\n".join(l for i in range(2) for l in c.log(i).splitlines() if "Z " not in l[:30]))
+ok(
+    "no report of a sanitizer",
+    "Sanitizer" not in c.log(0) + c.log(1) and "runtime error" not in c.log(0) + c.log(1),
+    "\n".join(l for i in range(2) for l in c.log(i).splitlines() if "Z " not in l[:30]),
+)
 ok("the agents end", c.end(0) == 0 and c.end(1) == 0, c.log(0)[-3000:] + c.log(1)[-3000:])
 done()

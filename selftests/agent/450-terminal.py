@@ -1,12 +1,15 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a program finds of its terminal on another node: size, modes, lines, and what it does with them."""
+"""What a program finds of its terminal on another node: size, modes, lines, and what it does with
+them."""
 
 import glob, os, re, signal, sys, termios
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok
 from terminal import AWAY, PROMPT, PYTHON, Shell, c, end, play, program, set_size
 from wait import until
+
 
 def what(sh):
     sh.line(f"$R {PYTHON} what.py")
@@ -22,8 +25,11 @@ with c.net.enter(0):
     here = os.readlink("/proc/self/ns/net")
 play("terminals, their size and modes", what, rows=33, columns=101)
 shell = Shell(AWAY)
-ok("it runs on the other node",
-   here not in (saw := shell.line("$R readlink /proc/self/ns/net")), saw)
+ok(
+    "it runs on the other node",
+    here not in (saw := shell.line("$R readlink /proc/self/ns/net")),
+    saw,
+)
 shell.close()
 
 # ---- lines ----
@@ -55,13 +61,16 @@ def paste(sh):
         return f"read {got}"
 
 
-program("reads.py", r"""
+program(
+    "reads.py",
+    r"""
 import os
 print("go", flush=True)
 while data := os.read(0, 4096):
     print("(" + data.decode().replace("\n", ")"), flush=True)
 print("end of file")
-""")
+""",
+)
 
 
 def hidden(sh):
@@ -79,10 +88,17 @@ play("read without echo", hidden)
 
 # ---- modes ----
 
+
 def raw(sh):
     before = sh.line("stty -a")
     sh.start(f"$R {PYTHON} raw.py", "\nb\r\n")
-    for key, shown in (("x", "b'x'"), ("\x03", r"b'\x03'"), ("\x1b[A", r"b'\x1b[A'"), ("\r", r"b'\r'"), ("\x04", r"b'\x04'")):
+    for key, shown in (
+        ("x", "b'x'"),
+        ("\x03", r"b'\x03'"),
+        ("\x1b[A", r"b'\x1b[A'"),
+        ("\r", r"b'\r'"),
+        ("\x04", r"b'\x04'"),
+    ):
         sh.type(key)
         sh.wait(shown + "\n\r")
     sh.type("q")
@@ -104,7 +120,9 @@ def asleep(command):
     """That program waits, for a key."""
     for name in glob.glob("/proc/[0-9]*/cmdline"):
         try:
-            with open(name, errors="replace") as f, open(name.replace("cmdline", "stat"), errors="replace") as stat:
+            with open(name, errors="replace") as f, open(
+                name.replace("cmdline", "stat"), errors="replace"
+            ) as stat:
                 if f.read().split("\0")[:-1] == command and stat.read().rsplit(") ")[1][0] == "S":
                     return True
         except OSError:
@@ -117,7 +135,12 @@ def editor(sh):
     vi = ["vi", "-u", "NONE", "-n", "edited.txt"]
     sh.start("$R " + " ".join(vi), "edited.txt")
     # what it shows depends on which keys it has when it draws, so it gets one when it waits for it
-    for shown, keys in ("line 22", "ihello "), ("hello line 0" + 6 * "\b", "\x1b"), ("\b", "G"), ("6H99", ":wq\r"):
+    for shown, keys in (
+        ("line 22", "ihello "),
+        ("hello line 0" + 6 * "\b", "\x1b"),
+        ("\b", "G"),
+        ("6H99", ":wq\r"),
+    ):
         sh.wait(shown)
         if not until(lambda: asleep(vi)):
             return "vi does not sleep"
@@ -158,16 +181,23 @@ def editor_of_input(sh):
 
 # How a program is started of which none of 0 to 2 is the terminal.
 APART = "</dev/null >out 2>&1"
-program("ask.py", """
+program(
+    "ask.py",
+    """
 import getpass
 print("got", getpass.getpass("secret: "))
-""")
+""",
+)
 
 
 def passwords(sh):
-    for command in (f"$R {PYTHON} ask.py", f"$R {PYTHON} ask.py </dev/null", f"$R {PYTHON} ask.py {APART}",
-                    "$R bash -c 'read -s -p secret: x </dev/tty; echo; echo got $x' </dev/null",
-                    f"$R bash -c 'printf secret: >/dev/tty; read -s x </dev/tty; echo got $x' {APART}"):
+    for command in (
+        f"$R {PYTHON} ask.py",
+        f"$R {PYTHON} ask.py </dev/null",
+        f"$R {PYTHON} ask.py {APART}",
+        "$R bash -c 'read -s -p secret: x </dev/tty; echo; echo got $x' </dev/null",
+        f"$R bash -c 'printf secret: >/dev/tty; read -s x </dev/tty; echo got $x' {APART}",
+    ):
         sh.start(command, "secret:")
         if not until(lambda: not sh.modes()[3] & termios.ECHO):
             return f"{command}: its input is echoed"
@@ -185,7 +215,13 @@ def apart(sh):
     sh.wait(PROMPT)
     if sh.line("cat out") != "typed\n":
         return "not read"
-    sh.start(f"$R sh -c 'trap \"echo int; exit 3\" INT; echo up >/dev/tty; while :; do sleep 0.05; done' {APART}", "up\r\n")
+    sh.start(
+        (
+            '$R sh -c \'trap "echo int; exit 3" INT; echo up >/dev/tty; while :; do sleep 0.05;'
+            f" done' {APART}"
+        ),
+        "up\r\n",
+    )
     sh.type("\x03")
     sh.wait(PROMPT)
     sh.line("echo $?; cat out")
@@ -217,7 +253,9 @@ def prompt(sh):
 
 
 def resize(sh):
-    program("size.py", """
+    program(
+        "size.py",
+        """
 import os, signal
 signal.signal(signal.SIGWINCH, lambda *_: None)
 signal.siginterrupt(signal.SIGWINCH, True)
@@ -225,7 +263,8 @@ signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])
 print(*os.get_terminal_size(), flush=True)
 signal.sigwait([signal.SIGWINCH])
 print(*os.get_terminal_size(), flush=True)
-""")
+""",
+    )
     sh.start(f"$R {PYTHON} size.py", "80 24\r\n")
     set_size(sh.master, 50, 132)
     sh.wait("132 50\r\n")
@@ -234,7 +273,13 @@ print(*os.get_terminal_size(), flush=True)
 
 def killed(sh):
     before = sh.line("stty -a")
-    sh.start(f"$R {PYTHON} -c 'import os, tty; tty.setraw(0); print(\"pid\", os.getpid(), flush=True); os.read(0, 1)'", "pid ")
+    sh.start(
+        (
+            f'$R {PYTHON} -c \'import os, tty; tty.setraw(0); print("pid", os.getpid(),'
+            " flush=True); os.read(0, 1)'"
+        ),
+        "pid ",
+    )
     os.kill(int(sh.wait("\n")), signal.SIGKILL)
     sh.wait("Killed")
     sh.wait(PROMPT)

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Job control on a terminal of another node: signals of keys, stopping, background, a shell's own jobs."""
+"""Job control on a terminal of another node: signals of keys, stopping, background, a shell's own
+jobs."""
 
 import os, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done
 from terminal import PROMPT, PYTHON, c, end, play, program, state, work
@@ -51,13 +53,16 @@ def stop(sh):
     sh.line("echo $?; jobs")
 
 
-program("child.py", """
+program(
+    "child.py",
+    """
 import signal, subprocess
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 child = subprocess.Popen(["sleep", "1000"])
 print("child", child.pid, flush=True)
 child.wait()
-""")
+""",
+)
 
 
 def stop_group(sh):
@@ -126,8 +131,8 @@ def tostop(sh):
 
 
 def jobs_gone(sh):
-    """The shell tells of a job's end with the first prompt after it has heard of it. A SIGCHLD that comes while bash shows
-    another job's news is heard only with the next child's."""
+    """The shell tells of a job's end with the first prompt after it has heard of it. A SIGCHLD that
+    comes while bash shows another job's news is heard only with the next child's."""
     return until(lambda: not sh.line("/bin/true; jobs"))
 
 
@@ -150,10 +155,13 @@ def family(sh):
 
 def shown(sh):
     """A stopped task is shown as such, on both nodes."""
+
     def states():
         return [[t["state"] for t in c.ask(i, {"command": "tasks"})["tasks"]] for i in range(2)]
+
     def are(state):
         return not away or until(lambda: states() == [[state], [state]])
+
     away = "ehctl" in sh.line("echo $R")
     pid = sh.up("sleep 1000")
     sh.stop()

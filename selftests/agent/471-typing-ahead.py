@@ -1,11 +1,14 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pipelines on a terminal of another node, and what is typed while a program runs that does not read it."""
+"""Pipelines on a terminal of another node, and what is typed while a program runs that does not
+read it."""
 
 import os, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done
 from terminal import PROMPT, PYTHON, end, play, program, work
+
 
 def pipeline(sh):
     sh.up("sleep 1000", after=" | cat")
@@ -64,7 +67,9 @@ def ahead_taken(sh):
 
 def ahead_part(sh):
     """One line is read, the next ones are not."""
-    sh.start("$R bash -c 'echo up; until [ -e go ]; do sleep 0.05; done; read x; echo =$x'", "up\r\n")
+    sh.start(
+        "$R bash -c 'echo up; until [ -e go ]; do sleep 0.05; done; read x; echo =$x'", "up\r\n"
+    )
     sh.type("mine\necho first\necho second\n")
     sh.wait("second\r\n")
     program("go", "")
@@ -76,7 +81,8 @@ def ahead_part(sh):
 
 
 def at_once(sh):
-    """A line that is typed as soon as the one before has ended is echoed: the terminal at home has the modes then."""
+    """A line that is typed as soon as the one before has ended is echoed: the terminal at home has
+    the modes then."""
     rounds, echoed = 20, 0
     sh.start("$R bash --norc --noprofile -i", PROMPT)
     for i in range(rounds):
@@ -94,14 +100,17 @@ def at_once(sh):
         return f"{echoed} of {rounds} lines were echoed"
 
 
-program("looks.py", """
+program(
+    "looks.py",
+    """
 import os, select, time
 print("up", flush=True)
 select.select([0], [], [])
 print("seen", flush=True)
 while not os.path.exists("go"):
     time.sleep(0.05)
-""")
+""",
+)
 play("pipelines", pipeline, compare=False)
 play("a pager behind it gets its keys", keys_of_another, compare=False)
 play("typed at once", at_once, compare=False)

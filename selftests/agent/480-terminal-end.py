@@ -1,14 +1,16 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Terminals of another node that end: hung up, in script(1), of other users and sessions, with an agent that is lost; and what
-they cost."""
+"""Terminals of another node that end: hung up, in script(1), of other users and sessions, with an
+agent that is lost; and what they cost."""
 
 import os, pty, re, signal, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
 from ktap import done, must, ok
 from terminal import AWAY, PROMPT, PYTHON, Shell, at_work, c, end, only, play, program, tasks, work
 from wait import until
+
 
 def in_script(sh):
     sh.line(f"""script -qc "$R {PYTHON} what.py" /dev/null""")
@@ -22,7 +24,9 @@ def in_script(sh):
     sh.wait(PROMPT)
 
 
-program("hangup.py", """
+program(
+    "hangup.py",
+    """
 import errno, os, signal, sys, threading
 hung = threading.Event()
 out = open(sys.argv[1], "w", 1)
@@ -42,7 +46,8 @@ except OSError as error:
     print("write", errno.errorcode[error.errno], file=out)
 print("HUP" if hung.wait(10) else "no HUP", file=out)
 print("done", file=out)
-""")
+""",
+)
 if not only or "the terminal is hung up" in only:
     hung = {}
     for name, prefix in ("here", ""), ("away", AWAY):
@@ -75,14 +80,27 @@ ok("another session's terminal is none", shown == "typed\nnot a tty\n", shown)
 memory = [c.memory(i) for i in range(2)]
 for _ in range(20):
     shell.line("$R sleep 1000 & sleep 0")
-ok("20 tasks with terminals", until(lambda: len(tasks()) == 20 and all(t["state"] == "running" for t in tasks())), len(tasks()))
+ok(
+    "20 tasks with terminals",
+    until(lambda: len(tasks()) == 20 and all(t["state"] == "running" for t in tasks())),
+    len(tasks()),
+)
 grown = [(c.memory(i) - memory[i]) / 20 for i in range(2)]
 with c.net.enter(0):
-    stubs = subprocess.run(["pgrep", "-x", "ehstub", "-s", str(shell.pid)], stdout=subprocess.PIPE, text=True).stdout.split()
+    stubs = subprocess.run(
+        ["pgrep", "-x", "ehstub", "-s", str(shell.pid)], stdout=subprocess.PIPE, text=True
+    ).stdout.split()
 sizes = [int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{p}/status").read())[1]) for p in stubs]
-ok(f"{grown[0]:.1f} and {grown[1]:.1f} KiB of the agents for a task with a terminal (at most 32)",
-   (saw := max(grown)) <= 32, saw)
-ok(f"{max(sizes or [0])} KiB for its stub (at most 1024)", len(sizes) == 20 and max(sizes) <= 1024, sizes)
+ok(
+    f"{grown[0]:.1f} and {grown[1]:.1f} KiB of the agents for a task with a terminal (at most 32)",
+    (saw := max(grown)) <= 32,
+    saw,
+)
+ok(
+    f"{max(sizes or [0])} KiB for its stub (at most 1024)",
+    len(sizes) == 20 and max(sizes) <= 1024,
+    sizes,
+)
 shell.line("kill $(jobs -p); wait")
 ok("no guest is left", until(lambda: not tasks()), tasks())
 
@@ -93,11 +111,18 @@ for lost in 1, 0:
     c.end(lost, signal.SIGKILL)
     shell.wait("killed")
     shell.wait(PROMPT)
-    ok(f"agent {lost} is lost in raw mode: modes are as before", shell.line("stty -a") == before, bytes(shell.seen[-2000:]))
+    ok(
+        f"agent {lost} is lost in raw mode: modes are as before",
+        shell.line("stty -a") == before,
+        bytes(shell.seen[-2000:]),
+    )
     c.start(lost)
     ok("it is back", c.all_up(range(2)), c.log(lost)[-2000:])
-    ok("tasks run there again", until(lambda: "well" in shell.line("$R echo well")),
-       bytes(shell.seen[-2000:]))
+    ok(
+        "tasks run there again",
+        until(lambda: "well" in shell.line("$R echo well")),
+        bytes(shell.seen[-2000:]),
+    )
 shell.close()
 
 end()

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a caller sees of a task that is away as of one here: signals to its process group, and errors of its exec. Two agents,
-no module."""
+"""What a caller sees of a task that is away as of one here: signals to its process group, and
+errors of its exec. Two agents, no module."""
 
 import os, signal, subprocess, sys, tempfile
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
 from ktap import done, must, ok, skip
@@ -23,7 +24,14 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 
 def start(how, *words, **more):
-    more = {"stdin": NULL, "stdout": PIPE, "stderr": NULL, "start_new_session": True, "bufsize": 0, **more}
+    more = {
+        "stdin": NULL,
+        "stdout": PIPE,
+        "stderr": NULL,
+        "start_new_session": True,
+        "bufsize": 0,
+        **more,
+    }
     with c.net.enter(0):
         return subprocess.Popen([*how, *words], cwd=work, **more)
 
@@ -56,7 +64,8 @@ FAMILY = "sleep 1000 & echo $!; "
 
 
 def family(how, script, traps=""):
-    """A shell with its traps set and its child, which has its output, too. (Popen, the child's number)"""
+    """A shell with its traps set and its child, which has its output, too. (Popen, the child's
+    number)"""
     p = start(how, "sh", "-c", traps + FAMILY + script)
     return p, int(p.stdout.readline())
 
@@ -69,7 +78,11 @@ for where, how in PLACES:
         if sig == signal.SIGINT:
             os.killpg(p.pid, signal.SIGTERM)
         out = collect(p)
-        ok(f"{where}: {sig.name} to its group ends its child, and so its output", out == "" and gone(child), out)
+        ok(
+            f"{where}: {sig.name} to its group ends its child, and so its output",
+            out == "" and gone(child),
+            out,
+        )
 
     p, child = family(how, "wait")
     os.kill(p.pid, signal.SIGTERM)
@@ -78,12 +91,20 @@ for where, how in PLACES:
     ok(f"{where}: and not its child", until(lambda: state(child) == "S"), state(child))
     os.killpg(p.pid, signal.SIGTERM)
     out = collect(p)
-    ok(f"{where}: SIGTERM to its group ends the child that it has left", out == "" and gone(child), out)
+    ok(
+        f"{where}: SIGTERM to its group ends the child that it has left",
+        out == "" and gone(child),
+        out,
+    )
     ok(f"{where}: nobody is left in its group", until(lambda: empty(p.pid)))
 
     p, child = family(how, "wait")
     os.killpg(p.pid, signal.SIGSTOP)
-    ok(f"{where}: SIGSTOP to its group stops its child", until(lambda: state(child) == "T"), state(child))
+    ok(
+        f"{where}: SIGSTOP to its group stops its child",
+        until(lambda: state(child) == "T"),
+        state(child),
+    )
     os.killpg(p.pid, signal.SIGCONT)
     ok(f"{where}: SIGCONT lets it go on", until(lambda: state(child) == "S"), state(child))
     os.killpg(p.pid, signal.SIGTSTP)
@@ -97,7 +118,11 @@ for where, how in PLACES:
     must("it has left", until(lambda: os.getsid(child) == child), (os.getsid(child), child))
     os.killpg(p.pid, signal.SIGTERM)
     p.wait(WAIT)
-    ok(f"{where}: a child that has left its group hears nothing", p.returncode == -signal.SIGTERM and until(lambda: state(child) == "S"), state(child))
+    ok(
+        f"{where}: a child that has left its group hears nothing",
+        p.returncode == -signal.SIGTERM and until(lambda: state(child) == "S"),
+        state(child),
+    )
     os.kill(child, signal.SIGKILL)
     ok(f"{where}: its output ends with that child", (saw := collect(p)) == "", saw)
 
@@ -107,18 +132,34 @@ for where, how in PLACES:
 
 # A process of its own in the same group is not its child.
 with c.net.enter(0):
-    p = subprocess.Popen(["sh", "-c", f"trap : TERM; {' '.join(AWAY)} sh -c '{FAMILY} wait' & wait $!; wait $!; echo $?"],
-                         start_new_session=True, stdin=NULL, stdout=PIPE, stderr=NULL, text=True)
+    p = subprocess.Popen(
+        [
+            "sh",
+            "-c",
+            f"trap : TERM; {' '.join(AWAY)} sh -c '{FAMILY} wait' & wait $!; wait $!; echo $?",
+        ],
+        start_new_session=True,
+        stdin=NULL,
+        stdout=PIPE,
+        stderr=NULL,
+        text=True,
+    )
 child = int(p.stdout.readline())
 os.killpg(p.pid, signal.SIGTERM)
 out = p.communicate(timeout=WAIT)[0]
 ok("a shell's group with a task in it", out == f"{128 + signal.SIGTERM}\n" and gone(child), out)
 
 # Many at once, and no signal is lost or goes astray.
-p, child = family(AWAY, "while :; do wait; done", "trap 'n=$((n+1))' USR1; trap 'echo $n; exit' USR2; ")
+p, child = family(
+    AWAY, "while :; do wait; done", "trap 'n=$((n+1))' USR1; trap 'echo $n; exit' USR2; "
+)
 for _ in range(20):
     os.kill(p.pid, signal.SIGUSR1)
-ok("its child has got none of the signals that are for it alone", until(lambda: state(child) == "S"), state(child))
+ok(
+    "its child has got none of the signals that are for it alone",
+    until(lambda: state(child) == "S"),
+    state(child),
+)
 os.kill(p.pid, signal.SIGUSR2)
 p.wait(WAIT)
 os.killpg(p.pid, signal.SIGKILL)
@@ -156,21 +197,35 @@ text = script("text", f"echo $0 $*; readlink /proc/self/ns/net\n")
 got = run(AWAY, text, "a b")
 ok("a script without #! is run by sh, there", got == (0, f"./text a b\n{there}\n", ""), got)
 got = run(AUTO, text, "a")
-ok("--auto: a script without #! is run by sh", got[0] == 0 and "text a\n" in got[1] and got[2] == "", got)
+ok(
+    "--auto: a script without #! is run by sh",
+    got[0] == 0 and "text a\n" in got[1] and got[2] == "",
+    got,
+)
 
-for name, content, mode in (("missing", "#!/no/such/interpreter -x\n", 0o755), ("forbidden", "#!/etc/passwd\n", 0o755),
-                            ("plain", "#!/bin/sh\n", 0o644)):
+for name, content, mode in (
+    ("missing", "#!/no/such/interpreter -x\n", 0o755),
+    ("forbidden", "#!/etc/passwd\n", 0o755),
+    ("plain", "#!/bin/sh\n", 0o644),
+):
     path = script(name, content, mode)
     here = shell(path)
     if name == "missing":
         # newer versions of bash say only that a file is required
-        here = (127, "", "./missing: /no/such/interpreter: bad interpreter: No such file or directory\n")
+        here = (
+            127,
+            "",
+            "./missing: /no/such/interpreter: bad interpreter: No such file or directory\n",
+        )
     away = run(AWAY, path)
     auto = run(AUTO, path)
     for how, got in ("exec 0.1", away), ("exec --auto", auto):
         ok(f"{how}: {name}: status {here[0]}", got[0] == here[0], got)
-        ok(f"{how}: {name}: what a shell says", got[1] == "" and got[2].replace("0.1: ", "").endswith(here[2].lstrip("./")),
-           (got, here))
+        ok(
+            f"{how}: {name}: what a shell says",
+            got[1] == "" and got[2].replace("0.1: ", "").endswith(here[2].lstrip("./")),
+            (got, here),
+        )
 got = run(AWAY, "./nothing")
 ok("no such program: 127", got[0] == 127 and "./nothing: " in got[2], got)
 
@@ -186,7 +241,9 @@ got = run(["sh", "-c", 'ulimit -Sn 4; exec "$@"', "sh", *user], *few)
 ok("a soft limit of 4, a user", got == (0, "4\non\n", ""), got)
 got = run(["sh", "-c", 'ulimit -n 4; exec "$@"', "sh", *user], *few)
 ok("a hard limit of 4, a user: it says why", got[0] == 1 and "ulimit -n" in got[2], got)
-got = run(["sh", "-c", 'ulimit -n 4; exec "$@"', "sh", *user], *AUTO, "sh", "-c", "ulimit -n; echo on")
+got = run(
+    ["sh", "-c", 'ulimit -n 4; exec "$@"', "sh", *user], *AUTO, "sh", "-c", "ulimit -n; echo on"
+)
 ok("a hard limit of 4, a user, --auto", got == (0, "4\non\n", ""), got)
 
 for i in range(2):

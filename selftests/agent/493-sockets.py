@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stream sockets as descriptors of tasks, as inetd and remote shells give them: the same talk with a task here and away."""
+"""Stream sockets as descriptors of tasks, as inetd and remote shells give them: the same talk with
+a task here and away."""
 
 import os, random, socket, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from cluster import Cluster, EHCTL
@@ -64,22 +66,29 @@ def talk_with(words, how, family, talk, shared):
 
 
 def is_same(name, words, talk, families=(unix, tcp), shared=True):
-    """`shared`: this process has the task's socket open, too, so that its end comes from the task only."""
+    """`shared`: this process has the task's socket open, too, so that its end comes from the task
+    only."""
     for family in families:
         seen = [talk_with(words, how, family, talk, shared) for how in ([], AWAY)]
-        ok(f"{name} ({family.__name__})", seen[0] == seen[1] and not seen[0][3], f"here: {seen[0]!r:.1000}\naway: {seen[1]!r:.1000}")
+        ok(
+            f"{name} ({family.__name__})",
+            seen[0] == seen[1] and not seen[0][3],
+            f"here: {seen[0]!r:.1000}\naway: {seen[1]!r:.1000}",
+        )
         if seen[0] != seen[1]:
             print("\n".join(f"#  {line}" for line in c.log(1).splitlines()[-10:]))
 
 
 def says(*parts, shut=True):
     """Says these, then that nothing follows, and hears all that is said."""
+
     def talk(s):
         for part in parts:
             s.sendall(part)
         if shut:
             s.shutdown(socket.SHUT_WR)
         return read_all(s)
+
     return talk
 
 
@@ -115,23 +124,55 @@ def asks(s):
     return heard, read_all(s)
 
 
-TYPE = "print join(' ', unpack('i', getsockopt(STDIN, SOL_SOCKET, SO_TYPE)), map { defined $_ ? 1 : 0 } " \
-       "getsockname(STDIN), getpeername(STDIN), getsockname(STDOUT)), (-S STDIN ? ' socket' : ' none')"
+TYPE = (
+    "print join(' ', unpack('i', getsockopt(STDIN, SOL_SOCKET, SO_TYPE)), map { defined $_ ? 1 : 0"
+    " } getsockname(STDIN), getpeername(STDIN), getsockname(STDOUT)), (-S STDIN ? ' socket' : '"
+    " none')"
+)
 is_same("its kind and names", perl(TYPE), says(), shared=False)
 is_same("a filter, whose input ends first", ["sort"], says(b"2\n1\n"), shared=False)
 is_same("questions and answers", perl("while (<STDIN>) { print uc }"), asks, shared=False)
-is_same("send() and recv()", perl("recv(STDIN, $a, 1, MSG_PEEK); recv(STDIN, $b, 5, MSG_WAITALL); send(STDOUT, \"<$a$b>\", 0)"),
-        says(b"abc", b"de"), shared=False)
-is_same("the task ends its output first, and reads on",
-        perl(f"print 'first'; shutdown(STDOUT, 1); open(F, '>', '{got}'); print F <STDIN>"), hears_first)
-is_same("the same where nobody else has the socket",
-        perl(f"print 'first'; shutdown(STDOUT, 1); open(F, '>', '{got}'); print F <STDIN>"), hears_first, shared=False)
+is_same(
+    "send() and recv()",
+    perl(
+        'recv(STDIN, $a, 1, MSG_PEEK); recv(STDIN, $b, 5, MSG_WAITALL); send(STDOUT, "<$a$b>", 0)'
+    ),
+    says(b"abc", b"de"),
+    shared=False,
+)
+is_same(
+    "the task ends its output first, and reads on",
+    perl(f"print 'first'; shutdown(STDOUT, 1); open(F, '>', '{got}'); print F <STDIN>"),
+    hears_first,
+)
+is_same(
+    "the same where nobody else has the socket",
+    perl(f"print 'first'; shutdown(STDOUT, 1); open(F, '>', '{got}'); print F <STDIN>"),
+    hears_first,
+    shared=False,
+)
 for shared in True, False:
-    is_same(f"its input ends first, then its output, and it lives on{' beside another holder' if shared else ''}",
-            perl(f"1 while <STDIN>; print 'last'; shutdown(STDOUT, 1); select(undef, undef, undef, 0.01) until -e '{got}.go'; unlink '{got}.go'"),
-            ends_first, shared=shared)
-is_same("one that waits in select()", perl("vec($r, 0, 1) = 1; while (select($w = $r, undef, undef, undef) && sysread(STDIN, $b, 65536)) "
-                                           "{ syswrite(STDOUT, $b) }"), asks, shared=False)
+    is_same(
+        (
+            "its input ends first, then its output, and it lives"
+            f" on{' beside another holder' if shared else ''}"
+        ),
+        perl(
+            "1 while <STDIN>; print 'last'; shutdown(STDOUT, 1); select(undef, undef, undef, 0.01)"
+            f" until -e '{got}.go'; unlink '{got}.go'"
+        ),
+        ends_first,
+        shared=shared,
+    )
+is_same(
+    "one that waits in select()",
+    perl(
+        "vec($r, 0, 1) = 1; while (select($w = $r, undef, undef, undef) && sysread(STDIN, $b,"
+        " 65536)) { syswrite(STDOUT, $b) }"
+    ),
+    asks,
+    shared=False,
+)
 
 much = bytes(choose.randbytes(3 << 20))
 
@@ -153,9 +194,16 @@ def exchanges(s):
 # ---- what is nobody's to read there ----
 
 is_same("3 MiB there and back", ["cat"], exchanges, shared=False)
-is_same("the same in select()", perl("vec($r, 0, 1) = 1; while (select($w = $r, undef, undef, undef) && sysread(STDIN, $b, 65536)) "
-                                     "{ for ($o = 0; $o < length $b;) { $o += syswrite(STDOUT, $b, length($b) - $o, $o) } }"),
-        exchanges, shared=False)
+is_same(
+    "the same in select()",
+    perl(
+        "vec($r, 0, 1) = 1; while (select($w = $r, undef, undef, undef) && sysread(STDIN, $b,"
+        " 65536)) { for ($o = 0; $o < length $b;) { $o += syswrite(STDOUT, $b, length($b) - $o,"
+        " $o) } }"
+    ),
+    exchanges,
+    shared=False,
+)
 
 # ---- what the task leaves, and what cannot be carried ----
 
@@ -165,15 +213,33 @@ for family in unix, tcp:
         r = subprocess.run([*AWAY, "true"], stdin=its, stdout=its, timeout=WAIT)
         ours.settimeout(WAIT)
         its.sendall(b"x")
-        ok(f"its end ends nothing that others have ({family.__name__})", r.returncode == 0 and ours.recv(9) == b"x", r)
+        ok(
+            f"its end ends nothing that others have ({family.__name__})",
+            r.returncode == 0 and ours.recv(9) == b"x",
+            r,
+        )
         ours.sendall(b"headBODY")
-        r = subprocess.run([*AWAY, "dd", "bs=4", "count=1"], stdin=its, stdout=its, stderr=subprocess.DEVNULL, timeout=WAIT)
+        r = subprocess.run(
+            [*AWAY, "dd", "bs=4", "count=1"],
+            stdin=its,
+            stdout=its,
+            stderr=subprocess.DEVNULL,
+            timeout=WAIT,
+        )
         said = ours.recv(9), its.recv(9, socket.MSG_DONTWAIT)
         ok(f"what it has not read stays ({family.__name__})", said == (b"head", b"BODY"), said)
 with c.net.enter(0), socket.create_server(("127.0.0.1", 0)) as server:
     r = subprocess.run([*AWAY, "true"], stdin=server, capture_output=True, text=True, timeout=WAIT)
-    ok("one that listens is refused", r.returncode == 1 and "is a socket that is not a connected stream" in r.stderr, r)
-    p = subprocess.Popen([EHCTL, "exec", "--auto", "--", *perl("accept(S, STDIN); print S 'hello'")], stdin=server, stderr=subprocess.PIPE)
+    ok(
+        "one that listens is refused",
+        r.returncode == 1 and "is a socket that is not a connected stream" in r.stderr,
+        r,
+    )
+    p = subprocess.Popen(
+        [EHCTL, "exec", "--auto", "--", *perl("accept(S, STDIN); print S 'hello'")],
+        stdin=server,
+        stderr=subprocess.PIPE,
+    )
     with socket.create_connection(server.getsockname(), timeout=WAIT) as s:
         said = read_all(s)
     ok("or stays here, and accepts", (said, p.wait(WAIT)) == (b"hello", 0), (said, p.stderr.read()))
@@ -200,9 +266,30 @@ print(n)"""
 os.chmod(c.dir, 0o755)
 with c.net.enter(0):
     # root's shell cannot be looked at, and leads the session
-    p = subprocess.Popen(["sh", "-c", f'setpriv --reuid={users.ONE} --regid={users.ONE} --clear-groups -- "$@"; exit $?', "sh", "python3", "-c",
-                          GIVES, *AWAY, "python3", "-c", SELECTS], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, start_new_session=True)
+    p = subprocess.Popen(
+        [
+            "sh",
+            "-c",
+            f'setpriv --reuid={users.ONE} --regid={users.ONE} --clear-groups -- "$@"; exit $?',
+            "sh",
+            "python3",
+            "-c",
+            GIVES,
+            *AWAY,
+            "python3",
+            "-c",
+            SELECTS,
+        ],
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
 said = outcome(p)
-ok("a program that waits in select() has it in large parts, though an ancestor hides", said == (0, f"{MANY}\n", ""), said)
+ok(
+    "a program that waits in select() has it in large parts, though an ancestor hides",
+    said == (0, f"{MANY}\n", ""),
+    said,
+)
 done()

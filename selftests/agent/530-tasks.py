@@ -3,6 +3,7 @@
 """What `ehctl tasks` knows of tasks: away, guests, those that stayed."""
 
 import os, re, signal, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 from ktap import done, ok
@@ -21,8 +22,12 @@ def tasks(i):
 def start(*words, script="echo; exec sleep 1000"):
     with c.net.enter(0):
         # a group of its own: the kernel does not stop one whose parents are of another session
-        p = subprocess.Popen([EHCTL, *words, "--", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             process_group=0)
+        p = subprocess.Popen(
+            [EHCTL, *words, "--", "sh", "-c", script],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            process_group=0,
+        )
     p.stdout.readline()
     return p
 
@@ -31,35 +36,75 @@ def state(i, wanted):
     return until(lambda: [t["state"] for t in tasks(i)] == [wanted])
 
 
-task = start("run", "-n", "linux build", "--all", script="i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo; exec sleep 1000")
+task = start(
+    "run",
+    "-n",
+    "linux build",
+    "--all",
+    script="i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo; exec sleep 1000",
+)
 home, there = tasks(0)[0], tasks(1)[0]
 ok("elapsed time, and start", 0 < home["elapsed"] < 3600 and home["started"].endswith("Z"), home)
-ok("the session, without the module", home["session"] == f"linux-build.{task.pid}.0" and there["session"] == "", (home, there))
-ok("what the guest uses", until(lambda: tasks(1)[0]["cpu"] > 0 and tasks(1)[0]["memory"] > 10000), tasks(1))
-ok("and home asks for it", until(lambda: tasks(0)[0]["cpu"] and tasks(0)[0]["cpu"] > 0 and tasks(0)[0]["memory"] > 10000), tasks(0))
+ok(
+    "the session, without the module",
+    home["session"] == f"linux-build.{task.pid}.0" and there["session"] == "",
+    (home, there),
+)
+ok(
+    "what the guest uses",
+    until(lambda: tasks(1)[0]["cpu"] > 0 and tasks(1)[0]["memory"] > 10000),
+    tasks(1),
+)
+ok(
+    "and home asks for it",
+    until(lambda: tasks(0)[0]["cpu"] and tasks(0)[0]["cpu"] > 0 and tasks(0)[0]["memory"] > 10000),
+    tasks(0),
+)
 short = home["short"]
-ok("a short id", re.fullmatch(r"0\.0:[1-9]\d{3,5}", short) and home["id"].endswith(short[4:]) and there["short"] == short, (home, there))
+ok(
+    "a short id",
+    re.fullmatch(r"0\.0:[1-9]\d{3,5}", short)
+    and home["id"].endswith(short[4:])
+    and there["short"] == short,
+    (home, there),
+)
 for id in (short, "n0:" + short[4:], home["id"], "n0:" + home["id"][4:]):
     r = c.ask(0, {"command": "why", "id": id})
     ok(f"why {id[:4]}… of {len(id)} letters", r.get("id") == home["id"], r)
 for id in ("0.0:" + home["id"][-3:], "0.1:" + short[4:]):
-    ok(f"but not {id}",
-       "not known" in (saw := c.ask(0, {"command": "why", "id": id})["error"]["why"]), saw)
+    ok(
+        f"but not {id}",
+        "not known" in (saw := c.ask(0, {"command": "why", "id": id})["error"]["why"]),
+        saw,
+    )
 text = ehctl(0, "tasks").stdout
-ok("tasks", text.splitlines()[1].split()[:5] == [short, "root", "n0", "n1", "running"] and " linux-build  sh\n" in text, text)
+ok(
+    "tasks",
+    text.splitlines()[1].split()[:5] == [short, "root", "n0", "n1", "running"]
+    and " linux-build  sh\n" in text,
+    text,
+)
 
 others = [start("exec", "n1") for _ in range(12)]
 found = tasks(0)
 ids = [t["short"] for t in found]
 ok("no two have the same", len(found) == 13 and len(set(ids)) == 13, ids)
-ok("and each names its task", all(c.ask(0, {"command": "why", "id": t["short"]}).get("id") == t["id"] for t in found), ids)
+ok(
+    "and each names its task",
+    all(c.ask(0, {"command": "why", "id": t["short"]}).get("id") == t["id"] for t in found),
+    ids,
+)
 for p in others:
     p.terminate()
     p.communicate()
 ok("those have ended", state(0, "running"), tasks(0))
 
 task.send_signal(signal.SIGTSTP)
-ok("stopped is shown, at home and there", state(0, "stopped") and state(1, "stopped"), (tasks(0), tasks(1)))
+ok(
+    "stopped is shown, at home and there",
+    state(0, "stopped") and state(1, "stopped"),
+    (tasks(0), tasks(1)),
+)
 task.send_signal(signal.SIGCONT)
 ok("so is running again", state(0, "running") and state(1, "running"), (tasks(0), tasks(1)))
 task.terminate()
@@ -69,9 +114,22 @@ ok("it has ended", until(lambda: not tasks(0) and not tasks(1)), (tasks(0), task
 # placed, and here: the node is idle
 task = start("exec", "--auto")
 found = tasks(0)
-ok("one that stayed is shown", [(t["pid"], t["executor"], t["home"], t["command"]) for t in found] == [(task.pid, "0.0", "0.0", "sh")], found)
-ok("with what it uses", until(lambda: tasks(0)[0]["memory"] > 10000) and found[0]["cpu"] >= 0, tasks(0))
-ok("and why", c.ask(0, {"command": "why", "id": found[0]["short"]})["reason"] == found[0]["reason"] != "none", found)
+ok(
+    "one that stayed is shown",
+    [(t["pid"], t["executor"], t["home"], t["command"]) for t in found]
+    == [(task.pid, "0.0", "0.0", "sh")],
+    found,
+)
+ok(
+    "with what it uses",
+    until(lambda: tasks(0)[0]["memory"] > 10000) and found[0]["cpu"] >= 0,
+    tasks(0),
+)
+ok(
+    "and why",
+    c.ask(0, {"command": "why", "id": found[0]["short"]})["reason"] == found[0]["reason"] != "none",
+    found,
+)
 task.send_signal(signal.SIGSTOP)
 ok("stopped", state(0, "stopped"), tasks(0))
 task.kill()

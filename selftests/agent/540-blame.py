@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A node that refuses a task of one user, for what that user wants or is, is asked for places for others as before."""
+"""A node that refuses a task of one user, for what that user wants or is, is asked for places for
+others as before."""
 
 import os, shutil, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, LAUNCH, Cluster
 from confinement import become
@@ -21,7 +23,7 @@ for name in "ehlook", "ehlaunch":
 silent = os.path.join(c.dir, "silent")
 os.mkdir(silent)
 program = shutil.copy("/usr/bin/readlink", os.path.join(silent, "prog"))
-c.wrap(1, "", mounts=True)      # what is silent there is not at home
+c.wrap(1, "", mounts=True)  # what is silent there is not at home
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
 near, far = (os.readlink(f"/proc/{c.agents[i].pid}/ns/net") for i in range(2))
 
@@ -29,14 +31,23 @@ near, far = (os.readlink(f"/proc/{c.agents[i].pid}/ns/net") for i in range(2))
 def run(uid, *words, program="readlink"):
     """Where a task is that may go anywhere, and what was done to find a place."""
     with c.net.enter(0):
-        p = subprocess.Popen([EHCTL, "exec", "--auto", "--all", *words, "--", program, "/proc/self/ns/net"], cwd="/",
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: become(uid))
+        p = subprocess.Popen(
+            [EHCTL, "exec", "--auto", "--all", *words, "--", program, "/proc/self/ns/net"],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: become(uid),
+        )
     where = p.communicate(timeout=WAIT)[0].strip()
-    return where, [step["what"] for step in c.ask(0, {"command": "why", "id": str(p.pid)}).get("steps", [])]
+    return where, [
+        step["what"] for step in c.ask(0, {"command": "why", "id": str(p.pid)}).get("steps", [])
+    ]
 
 
 def goes(name):
-    """A task of the other user. What the hierarchy knows of a node may be old for a moment; one that is to blame is left out for 5 s."""
+    """A task of the other user. What the hierarchy knows of a node may be old for a moment; one
+    that is to blame is left out for 5 s."""
     got = until(lambda: [got for got in [run(OTHER)] if got[0] == far], 3)
     ok(f"{name}: goes", got, run(OTHER))
 
@@ -48,8 +59,16 @@ def refused(uid, *words):
 
 
 goes("a user's task")
-for name, uid, words in ("a view that the node cannot mount", ONE, ["--view", "home"]), ("a user of the system", SYSTEM, []):
-    ok(f"{name}: is refused", all(until(lambda: refused(uid, *words)) for i in range(8)), c.log(0)[-2000:])
+for name, uid, words in ("a view that the node cannot mount", ONE, ["--view", "home"]), (
+    "a user of the system",
+    SYSTEM,
+    [],
+):
+    ok(
+        f"{name}: is refused",
+        all(until(lambda: refused(uid, *words)) for i in range(8)),
+        c.log(0)[-2000:],
+    )
     goes(f"{name}: another user's task")
 
 # ---- a file system there that does not answer ----
@@ -57,9 +76,13 @@ for name, uid, words in ("a view that the node cannot mount", ONE, ["--view", "h
 HELD = "n1 refuses: files-differ"
 fs = Silent(silent, c.agents[1].pid)
 ok("a file system there is silent", fs.up and fs.silence())
-c.ask(0, {"command": "set", "time-limit": 3000})        # home waits for less long than the node
+c.ask(0, {"command": "set", "time-limit": 3000})  # home waits for less long than the node
 where, steps = run(ONE, program=program)
-ok("a program in it: the first task waits, and runs here", where == near and HELD not in steps, (where, steps))
+ok(
+    "a program in it: the first task waits, and runs here",
+    where == near and HELD not in steps,
+    (where, steps),
+)
 got = []
 
 
@@ -69,8 +92,12 @@ def held():
     return HELD in got[-1][1]
 
 
-ok("the next ones do not", all(until(held) for i in range(2)) and
-   all(where == near and "stays at home: time-out" not in steps for where, steps in got), got)
+ok(
+    "the next ones do not",
+    all(until(held) for i in range(2))
+    and all(where == near and "stays at home: time-out" not in steps for where, steps in got),
+    got,
+)
 goes("a program that does not answer there: another user's task")
 fs.end()
 ok("when it is gone the user's tasks go again", until(lambda: run(ONE)[0] == far), run(ONE))

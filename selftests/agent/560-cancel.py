@@ -3,6 +3,7 @@
 """ehctl cancel: tasks end at home and away; whose, and what is said otherwise."""
 
 import json, os, signal, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, must, ok, skip
@@ -20,16 +21,25 @@ def user(uid):
 
 def cancel(i, *words, uid=0):
     with c.net.enter(i):
-        r = subprocess.run([*user(uid), EHCTL, "cancel", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                           timeout=WAIT)
+        r = subprocess.run(
+            [*user(uid), EHCTL, "cancel", *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=WAIT,
+        )
     return r.returncode, r.stdout, r.stderr
 
 
 def start(*words, uid=0, first=":", script="exec sleep 1000"):
     """A task, and its program's process id, said when `first` is done."""
     with c.net.enter(0):
-        p = subprocess.Popen([*user(uid), EHCTL, *words, "--", "sh", "-c", f"{first}; echo $$; {script}"], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, cwd="/")
+        p = subprocess.Popen(
+            [*user(uid), EHCTL, *words, "--", "sh", "-c", f"{first}; echo $$; {script}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            cwd="/",
+        )
     return p, int(p.stdout.readline())
 
 
@@ -46,42 +56,69 @@ def quiet(got):
 
 
 def over():
-    must("no node knows it any more", until(lambda: not tasks(0) and not tasks(1)),
-         (tasks(0), tasks(1)))
+    must(
+        "no node knows it any more",
+        until(lambda: not tasks(0) and not tasks(1)),
+        (tasks(0), tasks(1)),
+    )
 
 
 task, program = start("exec", "n1")
 got = cancel(0, tasks(0)[0]["short"])
-ok("at home, by the short id", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
+ok(
+    "at home, by the short id",
+    quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program),
+    (got, task.returncode),
+)
 over()
 task, program = start("exec", "n1")
 got = cancel(1, tasks(1)[0]["id"])
-ok("where it runs", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
+ok(
+    "where it runs",
+    quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program),
+    (got, task.returncode),
+)
 over()
 
 task, program = start("exec", "n1", first="trap '' TERM", script="while :; do sleep 1000; done")
 got = cancel(0, "--now", "--json", tasks(0)[0]["id"])
-ok("--now", got[0] == 0 and json.loads(got[1])["cancelled"][0]["killed"] and task.wait(WAIT) == -signal.SIGKILL and gone(program),
-   (got, task.returncode))
+ok(
+    "--now",
+    got[0] == 0
+    and json.loads(got[1])["cancelled"][0]["killed"]
+    and task.wait(WAIT) == -signal.SIGKILL
+    and gone(program),
+    (got, task.returncode),
+)
 over()
 task, program = start("exec", "n1", first="trap '' TERM", script="while :; do sleep 1000; done")
 got = cancel(0, tasks(0)[0]["id"])
-ok("one that ignores SIGTERM is killed", quiet(got) and task.wait(WAIT) == -signal.SIGKILL and gone(program), (got, task.returncode))
+ok(
+    "one that ignores SIGTERM is killed",
+    quiet(got) and task.wait(WAIT) == -signal.SIGKILL and gone(program),
+    (got, task.returncode),
+)
 over()
 task, program = start("exec", "n1")
 task.send_signal(signal.SIGSTOP)
 ok("it is stopped", until(lambda: tasks(0)[0]["state"] == "stopped"), tasks(0))
 got = cancel(0, tasks(0)[0]["id"])
-ok("one that is stopped ends", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
+ok(
+    "one that is stopped ends",
+    quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program),
+    (got, task.returncode),
+)
 over()
 # also before the stub could tell its agent that the program runs
 early = []
 for _ in range(8):
     with c.net.enter(0):
-        task = subprocess.Popen([EHCTL, "exec", "n1", "--", "sleep", "1000"], stdin=subprocess.DEVNULL, cwd="/")
+        task = subprocess.Popen(
+            [EHCTL, "exec", "n1", "--", "sleep", "1000"], stdin=subprocess.DEVNULL, cwd="/"
+        )
     end = time.monotonic() + WAIT
     while not tasks(1) and time.monotonic() < end:
-        pass    # a pause would be too long
+        pass  # a pause would be too long
     task.send_signal(signal.SIGSTOP)
     if not until(lambda: [t["state"] for t in tasks(0)] == ["stopped"], 20):
         early.append(tasks(0))
@@ -97,9 +134,17 @@ task, program = start("exec", "n1", uid=2001)
 id = tasks(0)[0]["id"]
 for i in 0, 1:
     got = cancel(i, id, uid=2002)
-    ok(f"another user's, at n{i}", got[0] == 1 and not got[1] and "belongs to another user" in got[2] and task.poll() is None, got)
+    ok(
+        f"another user's, at n{i}",
+        got[0] == 1 and not got[1] and "belongs to another user" in got[2] and task.poll() is None,
+        got,
+    )
 got = cancel(0, id, uid=2001)
-ok("one's own", quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program), (got, task.returncode))
+ok(
+    "one's own",
+    quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program),
+    (got, task.returncode),
+)
 over()
 got = cancel(0, id, uid=2001)
 ok("one that has ended", got[0] == 1 and "has ended already" in got[2], got)
@@ -108,18 +153,30 @@ ok("of another user that has ended", got[0] == 1 and "belongs to another user" i
 
 first, program = start("run", "-n", "build", "--all", uid=2001)
 got = cancel(0, "build", uid=2002)
-ok("another user's session", got[0] == 1 and "belongs to another user" in got[2] and first.poll() is None, got)
+ok(
+    "another user's session",
+    got[0] == 1 and "belongs to another user" in got[2] and first.poll() is None,
+    got,
+)
 second, other = start("run", "-n", "build", "--all", uid=2001)
 names = [f"build.{p.pid}.0" for p in (first, second)]
 got = cancel(0, "build", uid=2001)
-ok("two sessions of that name", got[0] == 2 and all(n in got[2] for n in names) and first.poll() is None, got)
+ok(
+    "two sessions of that name",
+    got[0] == 2 and all(n in got[2] for n in names) and first.poll() is None,
+    got,
+)
 got = cancel(0, names[0], uid=2001)
-ok("one of them in full", quiet(got) and first.wait(WAIT) == -signal.SIGTERM and gone(program) and second.poll() is None, got)
+ok(
+    "one of them in full",
+    quiet(got) and first.wait(WAIT) == -signal.SIGTERM and gone(program) and second.poll() is None,
+    got,
+)
 got = cancel(0, "build")
 ok("root ends the other", quiet(got) and second.wait(WAIT) == -signal.SIGTERM and gone(other), got)
 
 # A user has some sessions, one process has one.
-SESSIONS = 256      # SESSIONS_A_USER
+SESSIONS = 256  # SESSIONS_A_USER
 for k in range(4 * SESSIONS):
     c.ask(0, {"command": "run", "name": f"again{k}"}, uid=2001)
 crowd, told = [], os.pipe()
@@ -137,7 +194,9 @@ for k in range(SESSIONS + 1):
 heard = b""
 while len(heard) < len(crowd):
     heard += os.read(told[0], 1)
-ok("a user has as many sessions as one may have", heard.count(b"+") == SESSIONS - 1, heard)     # this process has one
+ok(
+    "a user has as many sessions as one may have", heard.count(b"+") == SESSIONS - 1, heard
+)  # this process has one
 late, program = start("run", "-n", "late", "--all", uid=2002)
 got = cancel(0, "late", uid=2002)
 ok("another user has his", quiet(got) and late.wait(WAIT) == -signal.SIGTERM and gone(program), got)
@@ -150,27 +209,49 @@ managed = os.path.join(c.cgroup(0), "managed")
 if os.path.isdir(managed):
     session = os.path.join(managed, "kernel.7.1")
     os.mkdir(session)
-    shells = [subprocess.Popen(["sh", "-c", f"echo $$ >{session}/cgroup.procs; {trap} echo; sleep 1000 & wait"],
-                               stdout=subprocess.PIPE) for trap in ("", "", "trap '' TERM;")]
+    shells = [
+        subprocess.Popen(
+            ["sh", "-c", f"echo $$ >{session}/cgroup.procs; {trap} echo; sleep 1000 & wait"],
+            stdout=subprocess.PIPE,
+        )
+        for trap in ("", "", "trap '' TERM;")
+    ]
     for p in shells:
         p.stdout.readline()
     members = lambda: open(os.path.join(session, "cgroup.procs")).read().split()
     ok("six processes of a session", until(lambda: len(members()) == 6), members())
     got = cancel(0, "kernel", "--now", uid=2001)
-    ok("are not another user's to end", got[0] == 1 and "belongs to another user" in got[2] and len(members()) == 6, got)
+    ok(
+        "are not another user's to end",
+        got[0] == 1 and "belongs to another user" in got[2] and len(members()) == 6,
+        got,
+    )
     got = cancel(0, "kernel")
-    ok("all of them end, by SIGKILL what ignores SIGTERM", quiet(got) and
-       [p.wait(WAIT) for p in shells] == [-signal.SIGTERM] * 2 + [-signal.SIGKILL] and until(lambda: not members()), (got, members()))
+    ok(
+        "all of them end, by SIGKILL what ignores SIGTERM",
+        quiet(got)
+        and [p.wait(WAIT) for p in shells] == [-signal.SIGTERM] * 2 + [-signal.SIGKILL]
+        and until(lambda: not members()),
+        (got, members()),
+    )
     os.rmdir(session)
 else:
     skip("a session that is a cgroup", "there is no cgroup 2 here")
 
-for words, status, text in ((["0.0:1"], 1, "0.0:1: no such task on this node"), (["0.9:7"], 1, "no such task"),
-                            (["nothing"], 1, "nothing: no such session"), ([], 2, "usage: ehctl cancel"),
-                            (["--bad", "x"], 2, "usage: ehctl cancel")):
+for words, status, text in (
+    (["0.0:1"], 1, "0.0:1: no such task on this node"),
+    (["0.9:7"], 1, "no such task"),
+    (["nothing"], 1, "nothing: no such session"),
+    ([], 2, "usage: ehctl cancel"),
+    (["--bad", "x"], 2, "usage: ehctl cancel"),
+):
     got = cancel(0, *words)
     ok(f"cancel {' '.join(words)}", got[0] == status and not got[1] and text in got[2], got)
 task, program = start("exec", "n1")
 got = cancel(0, "nothing", tasks(0)[0]["id"])
-ok("one of two: the other ends, and the status tells", got[0] == 1 and task.wait(WAIT) == -signal.SIGTERM and gone(program), got)
+ok(
+    "one of two: the other ends, and the status tells",
+    got[0] == 1 and task.wait(WAIT) == -signal.SIGTERM and gone(program),
+    got,
+)
 done()

@@ -3,6 +3,7 @@
 """`ehctl top`: what it shows, once and on a terminal, and what its keys do."""
 
 import os, pty, re, signal, subprocess, sys, unicodedata
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster, shown_at
 from ktap import done, must, ok
@@ -15,8 +16,14 @@ ok("three agents", c.start_all(), c.log(0))
 
 
 def ehctl(*words, **env):
-    return subprocess.run(c.words(0, EHCTL, *words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT,
-                          env={**os.environ, "LC_ALL": "C.UTF-8", **env})
+    return subprocess.run(
+        c.words(0, EHCTL, *words),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WAIT,
+        env={**os.environ, "LC_ALL": "C.UTF-8", **env},
+    )
 
 
 def drains(i):
@@ -27,12 +34,17 @@ def width(line):
     return sum(1 + (unicodedata.east_asian_width(x) in "WF") for x in line)
 
 
-subprocess.run(c.words(0, EHCTL, "drain", "n2", "--reason", "a new disk"), check=True, stdin=subprocess.DEVNULL)
+subprocess.run(
+    c.words(0, EHCTL, "drain", "n2", "--reason", "a new disk"), check=True, stdin=subprocess.DEVNULL
+)
 must("n0 knows it", until(lambda: drains(2)))
 must("n1 knows it", until(lambda: c.ask(1, {"command": "status"})["nodes"][2]["draining"]))
 with c.net.enter(0):
-    task = subprocess.Popen([EHCTL, "run", "-n", "build", "--all", "--", "sh", "-c", "echo; exec sleep 1000"], stdout=subprocess.PIPE,
-                            stdin=subprocess.DEVNULL)
+    task = subprocess.Popen(
+        [EHCTL, "run", "-n", "build", "--all", "--", "sh", "-c", "echo; exec sleep 1000"],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+    )
 task.stdout.readline()
 tasks = lambda: c.ask(0, {"command": "status"})["nodes"][1]["tasks"]
 must("n1 has a guest", until(lambda: tasks()["guest"] == 1), tasks())
@@ -43,15 +55,35 @@ r = ehctl("top", "--once")
 lines = r.stdout.splitlines()
 ok("--once", r.returncode == 0 and not r.stderr, r)
 ok("the head", re.match(r" n0: 3 of 3 nodes up, 1 draining .*\d\d:\d\d:\d\d$", lines[0]), lines[0])
-ok("each node", [next((w for w in ln.split() if w != "*"), "") for ln in lines[2:5]] == ["n0", "n1", "n2"], r.stdout)
-ok("its guests", re.match(r" n1 +\*? +\S+ .* \d+\.\d/\d+\.\d +\d+ +1 +0 +\d+% +\d+%$", lines[3]), lines[3])
+ok(
+    "each node",
+    [next((w for w in ln.split() if w != "*"), "") for ln in lines[2:5]] == ["n0", "n1", "n2"],
+    r.stdout,
+)
+ok(
+    "its guests",
+    re.match(r" n1 +\*? +\S+ .* \d+\.\d/\d+\.\d +\d+ +1 +0 +\d+% +\d+%$", lines[3]),
+    lines[3],
+)
 wide = ehctl("top", "--once", COLUMNS="120").stdout.splitlines()
-ok("why it drains, and who wished it", re.match(r" n2 .*DRAINING .* a new disk \(root@n0\)$", wide[4]), ascii(wide[4]))
+ok(
+    "why it drains, and who wished it",
+    re.match(r" n2 .*DRAINING .* a new disk \(root@n0\)$", wide[4]),
+    ascii(wide[4]),
+)
 ok("its session", any(re.match(r" build +root +n0 +0 +1 +\d+:\d\d$", ln) for ln in lines), r.stdout)
-ok("the task", any(re.match(r" 0\.0:\d+ +root +n0 +n1 +running .* sh$", ln) for ln in lines), r.stdout)
+ok(
+    "the task",
+    any(re.match(r" 0\.0:\d+ +root +n0 +n1 +running .* sh$", ln) for ln in lines),
+    r.stdout,
+)
 ok("reasons", re.match(r" execs here: 1: \S+ 100%$", lines[-1]), lines[-1])
 ok("no line is wider than a terminal", max(map(width, lines)) <= 80, r.stdout)
-ok("nothing that a terminal would obey", not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", r.stdout), r.stdout)
+ok(
+    "nothing that a terminal would obey",
+    not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", r.stdout),
+    r.stdout,
+)
 r = ehctl("top", "--once", LC_ALL="C")
 ok("in ASCII", r.returncode == 0 and r.stdout.isascii(), r.stdout)
 r = ehctl("top", "--once", COLUMNS="40")
@@ -60,7 +92,11 @@ r = ehctl("top")
 ok("no terminal", r.returncode == 1 and "--once" in r.stderr, r)
 for words in ("--delay", "0"), ("--twice",), ("--json",), ("word",):
     r = ehctl("top", *words)
-    ok(f"wrong usage: {' '.join(words)}", r.returncode == 2 and not r.stdout and r.stderr.startswith("ehctl top: "), r)
+    ok(
+        f"wrong usage: {' '.join(words)}",
+        r.returncode == 2 and not r.stdout and r.stderr.startswith("ehctl top: "),
+        r,
+    )
 
 with c.net.enter(0):
     pid, master = pty.fork()
@@ -68,7 +104,13 @@ with c.net.enter(0):
         os.environ["TERM"] = "dumb"
         os.execv(EHCTL, ["ehctl", "top"])
 shown, see = shown_at(master)
-ok("a terminal without places", see(b"is TERM right?") and os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1 and shown.strip().count(b"\n") == 0, shown)
+ok(
+    "a terminal without places",
+    see(b"is TERM right?")
+    and os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
+    and shown.strip().count(b"\n") == 0,
+    shown,
+)
 os.close(master)
 
 # ---- on a terminal ----
@@ -125,6 +167,10 @@ os.waitpid(pid, 0)
 ok("an interrupt ends it, and the terminal is as it was", see(b"\x1b[?1049l"), shown)
 os.close(master)
 r = ehctl("top", "--once")
-ok("--once without an agent", r.returncode == 1 and r.stderr.startswith("ehctl top: cannot connect") and not r.stdout, r)
+ok(
+    "--once without an agent",
+    r.returncode == 1 and r.stderr.startswith("ehctl top: cannot connect") and not r.stdout,
+    r,
+)
 task.stdout.close()
 done()

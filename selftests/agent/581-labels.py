@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Labels of nodes: programs that leave for nodes with a label only, or never for those. The executor looks, and home does
-not take a node's silence for a yes."""
+"""Labels of nodes: programs that leave for nodes with a label only, or never for those. The
+executor looks, and home does not take a node's silence for a yes."""
 
 import os, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import AGENT, EHCTL
 from ktap import done, ok
@@ -23,26 +24,46 @@ RENDER, PLAIN = (os.path.join(tools, name) for name in ("render", "plain"))
 
 def run(*words):
     with c.net.enter(0):
-        p = subprocess.Popen([EHCTL, "exec", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             cwd="/", text=True)
+        p = subprocess.Popen(
+            [EHCTL, "exec", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            text=True,
+        )
     out, err = p.communicate(timeout=WAIT)
     return p.returncode, where.get(out.strip(), out), err, p.pid
 
 
 def leaves(program):
-    """Where it runs if it is to leave, and the reason: "auto", whether a credit or thresholds chose."""
+    """Where it runs if it is to leave, and the reason: "auto", whether a credit or thresholds
+    chose."""
     got = run("--auto", "--all", "--", program)
     why = c.ask(0, {"command": "why", "id": str(got[3])})
-    return got[1], "auto" if why.get("reason") == "credit" else why.get("reason"), [s["what"] for s in why.get("steps", [])], why.get("text")
+    return (
+        got[1],
+        "auto" if why.get("reason") == "credit" else why.get("reason"),
+        [s["what"] for s in why.get("steps", [])],
+        why.get("text"),
+    )
 
 
 rule(0, f'only-on = {{ "tape:{RENDER}" }}')
 got = leaves(RENDER)
-ok("no node has it: each was asked once", got[:2] == (0, "labels") and
-   sorted(w for w in got[2] if "refuses" in w) == [f"n{i} refuses: labels" for i in (1, 2, 3)], got)
+ok(
+    "no node has it: each was asked once",
+    got[:2] == (0, "labels")
+    and sorted(w for w in got[2] if "refuses" in w) == [f"n{i} refuses: labels" for i in (1, 2, 3)],
+    got,
+)
 rule(2, 'labels = { "gpu", "big-memory" }')
 rule(0, f'only-on = {{ "gpu:{RENDER}" }}')
-ok("home learns that a node has got one", until(lambda: leaves(RENDER)[:2] == (2, "auto")), leaves(RENDER))
+ok(
+    "home learns that a node has got one",
+    until(lambda: leaves(RENDER)[:2] == (2, "auto")),
+    leaves(RENDER),
+)
 for n in range(4):
     got = leaves(RENDER)
     ok(f"it goes where the label is, {n}", got[:2] == (2, "auto"), got)
@@ -58,14 +79,22 @@ def listed():
     return [n.get("labels") for n in c.ask(1, {"command": "status"})["nodes"]]
 
 
-ok("ehctl status --json has them", until(lambda: listed() == [[], [], ["gpu", "big-memory"], []]), listed())
+ok(
+    "ehctl status --json has them",
+    until(lambda: listed() == [[], [], ["gpu", "big-memory"], []]),
+    listed(),
+)
 
 rule(0, f'only-on = {{ "gpu:{tools}", "big-memory:{RENDER}" }}')
 got = leaves(RENDER)
 ok("all labels of all rules about it", got[:2] == (2, "auto"), got)
 rule(0, f'only-on = {{ "gpu:{tools}", "tape:{RENDER}" }}')
 got = leaves(RENDER)
-ok("one is nowhere: it runs at home, and the reason says so", got[:2] == (0, "labels") and "only-on" in got[3], got)
+ok(
+    "one is nowhere: it runs at home, and the reason says so",
+    got[:2] == (0, "labels") and "only-on" in got[3],
+    got,
+)
 got = leaves(PLAIN)
 ok("a directory", got[:2] == (2, "auto"), got)
 rule(3, 'labels = { "gpu", "tape" }')
@@ -87,12 +116,20 @@ rule(0)
 got = run("n3", "--", RENDER)
 ok("without rules", got[:2] == (0, 3), got)
 
-for line, text in (('labels = { "a b" }', "is not a label"), ('labels = { "' + "x" * 33 + '" }', "is not a label"),
-                   ('only-on = { "gpu" }', "is not LABEL:PATH"), ('never-on = { "gpu:opt" }', "is not LABEL:PATH"),
-                   ('only-on = { "gpu:/opt/../x" }', "is not LABEL:PATH"),
-                   ("labels = { " + ", ".join(f'"l{n}"' for n in range(17)) + " }", "more than 16 items")):
+for line, text in (
+    ('labels = { "a b" }', "is not a label"),
+    ('labels = { "' + "x" * 33 + '" }', "is not a label"),
+    ('only-on = { "gpu" }', "is not LABEL:PATH"),
+    ('never-on = { "gpu:opt" }', "is not LABEL:PATH"),
+    ('only-on = { "gpu:/opt/../x" }', "is not LABEL:PATH"),
+    ("labels = { " + ", ".join(f'"l{n}"' for n in range(17)) + " }", "more than 16 items"),
+):
     conf = c.conf(0, settings=line)
     number = open(conf).read().splitlines().index(line) + 1
     p = subprocess.run([AGENT, "-t", "-c", conf], capture_output=True, text=True)
-    ok(f"ehagent -t: {line[:40]}", p.returncode == 2 and p.stderr.startswith(f"{conf}:{number}: ") and text in p.stderr, p)
+    ok(
+        f"ehagent -t: {line[:40]}",
+        p.returncode == 2 and p.stderr.startswith(f"{conf}:{number}: ") and text in p.stderr,
+        p,
+    )
 done()

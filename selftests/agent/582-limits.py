@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""guests-per-user: what an executor takes of one user, of all homes together. guests-per-node: of one home, of all users."""
+"""guests-per-user: what an executor takes of one user, of all homes together. guests-per-node: of
+one home, of all users."""
 
 import os, signal, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL
 from ktap import done, ok, skip_all
@@ -17,9 +19,17 @@ c = Site(3)
 def begin(home, uid, *script):
     """A task of this user on n2."""
     with c.net.enter(home):
-        return subprocess.Popen([EHCTL, "exec", "n2", "--", *(script or ("sh", "-c", "echo; exec sleep 1000"))],
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", text=True,
-                                user=uid, group=uid, extra_groups=[])
+        return subprocess.Popen(
+            [EHCTL, "exec", "n2", "--", *(script or ("sh", "-c", "echo; exec sleep 1000"))],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            text=True,
+            user=uid,
+            group=uid,
+            extra_groups=[],
+        )
 
 
 def holds(home, uid):
@@ -58,13 +68,20 @@ refused("a third one is refused, again", 1, 2001)
 c.end(2, signal.SIGKILL)
 c.start(2, c.conf(2, settings=BASE + "guests-per-user = 2"), ready=False)
 ok("the executor is back", c.all_up(range(3)), c.log(2))
-ok("and knows its guests", until(lambda: c.ask(2, {"command": "guests", "node": "n2"}).get("guests") == 2),
-   c.ask(2, {"command": "guests", "node": "n2"}))
+ok(
+    "and knows its guests",
+    until(lambda: c.ask(2, {"command": "guests", "node": "n2"}).get("guests") == 2),
+    c.ask(2, {"command": "guests", "node": "n2"}),
+)
 refused("a third one is refused, by another agent", 0, 2001)
 end(second)
 end(again)
 many = [begin(n % 2, 2001) for n in range(12)]
-ok("many at once: two are left", until(lambda: sum(p.poll() is None for p in many) == 2), [p.poll() for p in many])
+ok(
+    "many at once: two are left",
+    until(lambda: sum(p.poll() is None for p in many) == 2),
+    [p.poll() for p in many],
+)
 left = [p for p in many if p.poll() is None]
 ok("and have started", all(p.stdout.readline() == "\n" for p in left))
 for p in many:
@@ -76,12 +93,19 @@ goes("another home has its places", 1, 2001)
 c.end(2, signal.SIGKILL)
 c.start(2, c.conf(2, settings=BASE + "guests-per-node = 2"), ready=False)
 ok("the executor is back again", c.all_up(range(3)), c.log(2))
-ok("and knows them", until(lambda: c.ask(2, {"command": "guests", "node": "n2"}).get("guests") == 2))
+ok(
+    "and knows them",
+    until(lambda: c.ask(2, {"command": "guests", "node": "n2"}).get("guests") == 2),
+)
 refused("of one home: a third one is refused, by another agent", 0, 2003)
 end(first)
 end(second)
 many = [begin(0, 2001 + n % 3) for n in range(9)]
-ok("many of one home at once: two are left", until(lambda: sum(p.poll() is None for p in many) == 2), [p.poll() for p in many])
+ok(
+    "many of one home at once: two are left",
+    until(lambda: sum(p.poll() is None for p in many) == 2),
+    [p.poll() for p in many],
+)
 goes("and another one still has its places", 1, 2001)
 for p in many:
     end(p)

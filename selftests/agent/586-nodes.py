@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules about nodes: which homes an executor takes tasks of, and which executors a home sends tasks to."""
+"""Rules about nodes: which homes an executor takes tasks of, and which executors a home sends tasks
+to."""
 
 import os, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL
 from ktap import done, ok
@@ -15,12 +17,23 @@ rule, where = c.rule, c.where
 
 def run(home, *words):
     with c.net.enter(home):
-        p = subprocess.Popen([EHCTL, "exec", *words, "--", "readlink", "/proc/self/ns/net"], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", text=True)
+        p = subprocess.Popen(
+            [EHCTL, "exec", *words, "--", "readlink", "/proc/self/ns/net"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            text=True,
+        )
     out, err = p.communicate(timeout=WAIT)
     why = c.ask(home, {"command": "why", "id": str(p.pid)})
     # "auto", whether a credit or thresholds chose
-    return p.returncode, where.get(out.strip(), out), "auto" if why.get("reason") == "credit" else why.get("reason"), err
+    return (
+        p.returncode,
+        where.get(out.strip(), out),
+        "auto" if why.get("reason") == "credit" else why.get("reason"),
+        err,
+    )
 
 
 def goes(name, home, to):
@@ -42,7 +55,13 @@ def leaves(name, home, to, reason="auto"):
 # ---- the executor ----
 
 rule(1, 'guest-deny-nodes = { "n0" }')
-refused("a home that is denied", 0, 1, "guest-node", 'node n1 does not run tasks of node n0: "n0" in guest-deny-nodes')
+refused(
+    "a home that is denied",
+    0,
+    1,
+    "guest-node",
+    'node n1 does not run tasks of node n0: "n0" in guest-deny-nodes',
+)
 goes("another home", 2, 1)
 leaves("the other node takes it", 0, 2)
 rule(1, 'guest-allow-nodes = { "n2" }')

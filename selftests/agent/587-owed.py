@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A build that has more jobs than slots loses one with each job that ends, also while other processes keep all processors busy.
-The agent is this test, so that it knows what the keeper of the tokens has heard."""
+"""A build that has more jobs than slots loses one with each job that ends, also while other
+processes keep all processors busy. The agent is this test, so that it knows what the keeper of the
+tokens has heard."""
 
 import json, os, re, shutil, socket, subprocess, sys, tempfile, threading
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
 from build import Build
@@ -43,7 +45,7 @@ class Agent(threading.Thread):
                     self.used, self.asked = request["used"], self.asked + 1
                     reply = {"slots": self.slots, "again": 50}
                 s.sendall(frame("FRAME_REPLY", json.dumps(reply).encode()))
-            except (EOFError, OSError):     # its last question waits for no answer
+            except (EOFError, OSError):  # its last question waits for no answer
                 pass
             s.close()
 
@@ -56,6 +58,7 @@ class Agent(threading.Thread):
 
 class Here:
     """In the place of a Cluster."""
+
     @staticmethod
     def words(i, *words):
         return ["ip", "netns", "exec", net.name(i), *words]
@@ -78,17 +81,28 @@ def pipes(name, words):
 
 
 def goes_down(b, name):
-    """Lets jobs go one after the other. Each is to be missed in what the keeper says, and no other may start."""
+    """Lets jobs go one after the other. Each is to be missed in what the keeper says, and no other
+    may start."""
     had, running = len(b.started()), b.running()
     ok(f"{name}: the keeper knows of fewer slots", agent.grant(FEW), agent.asked)
     for left in range(running - 1, FEW - 1, -1):
         b.let_go()
-        if not until(lambda: agent.used == left or len(b.started()) > had) or len(b.started()) > had:
+        if (
+            not until(lambda: agent.used == left or len(b.started()) > had)
+            or len(b.started()) > had
+        ):
             break
-    ok(f"{name}: no job that ends has a follower until there are as few as slots", len(b.started()) == had and b.running() == FEW,
-       (had, len(b.started()), b.running(), agent.used))
+    ok(
+        f"{name}: no job that ends has a follower until there are as few as slots",
+        len(b.started()) == had and b.running() == FEW,
+        (had, len(b.started()), b.running(), agent.used),
+    )
     b.let_go()
-    ok(f"{name}: then each has one", until(lambda: len(b.started()) == had + 1) and b.running() == FEW, (had, len(b.started())))
+    ok(
+        f"{name}: then each has one",
+        until(lambda: len(b.started()) == had + 1) and b.running() == FEW,
+        (had, len(b.started())),
+    )
 
 
 def fifo():
@@ -102,16 +116,31 @@ def fifo():
         if running == FEW:
             break
         b.let_go()
-        must("a FIFO: a job has ended",
-             until(lambda: agent.used == running - 1 or len(b.started()) > had), agent.used)
-    ok("a FIFO: some job ends more, and there are as few", b.running() == FEW, (len(b.started()), b.running(), agent.used))
+        must(
+            "a FIFO: a job has ended",
+            until(lambda: agent.used == running - 1 or len(b.started()) > had),
+            agent.used,
+        )
+    ok(
+        "a FIFO: some job ends more, and there are as few",
+        b.running() == FEW,
+        (len(b.started()), b.running(), agent.used),
+    )
     got = b.ends()
     ok("a FIFO: it ends, and no token is missing", got == (0, "", "") and b.whole(), got)
 
 
 try:
     pipes("a make", ("make", "-j"))
-    pipes("a make below another one", ("sh", "-c", "printf 'all:\\n\\t@+$(MAKE) -f Makefile\\n' >$2/top; exec make -f top \"$@\"", "sh"))
+    pipes(
+        "a make below another one",
+        (
+            "sh",
+            "-c",
+            "printf 'all:\\n\\t@+$(MAKE) -f Makefile\\n' >$2/top; exec make -f top \"$@\"",
+            "sh",
+        ),
+    )
     if KNOWS_FIFO:
         fifo()
 finally:

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules of a site: which users' tasks run here, whose leave, which programs leave. Each with both answers."""
+"""Rules of a site: which users' tasks run here, whose leave, which programs leave. Each with both
+answers."""
 
 import os, shutil, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from cluster import AGENT, BUILD, Cluster
@@ -14,7 +16,7 @@ if os.geteuid():
     skip_all("only root can start processes of others")
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
 WHERE = "readlink /proc/self/ns/net; id -u"
-GROUP = "ehg3001"       # eht1 is in it, eht2 is not
+GROUP = "ehg3001"  # eht1 is in it, eht2 is not
 NOT_THERE = "ehs-no-such-group"
 BASE = "heartbeat = 1000\nthreshold-floor = 20.0\ntime-limit = 10000\n"
 c = Cluster(2, BASE)
@@ -24,8 +26,19 @@ rules = 0
 def room():
     """Nobody is overloaded, whatever else this machine does."""
     for i in 0, 1:
-        c.ask(i, {"command": "set", "threshold": 20000, "length": 0, "load-index": "tasks", "time-limit": 10000})
-    return until(lambda: all(n.get("threshold") == 20.0 for n in c.ask(0, {"command": "status"})["nodes"]))
+        c.ask(
+            i,
+            {
+                "command": "set",
+                "threshold": 20000,
+                "length": 0,
+                "load-index": "tasks",
+                "time-limit": 10000,
+            },
+        )
+    return until(
+        lambda: all(n.get("threshold") == 20.0 for n in c.ask(0, {"command": "status"})["nodes"])
+    )
 
 
 def rule(i, *lines):
@@ -43,13 +56,21 @@ def become(uid):
             os.initgroups(f"eht{uid - 2000}", uid)
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
+
     return it
 
 
 def run(uid, *words, program=("sh", "-c", WHERE)):
     with c.net.enter(0):
-        p = subprocess.Popen([EHCTL, "exec", *words, "--", *program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, cwd="/", text=True, preexec_fn=become(uid))
+        p = subprocess.Popen(
+            [EHCTL, "exec", *words, "--", *program],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            text=True,
+            preexec_fn=become(uid),
+        )
     out, err = p.communicate(timeout=WAIT)
     return p.returncode, out, err, p.pid
 
@@ -84,8 +105,12 @@ goes("without rules, another", 2002)
 
 rule(1, 'guest-deny-users = { "eht1" }')
 why = refused("denied by name", 2001, "guest-user", 'user eht1: "eht1" in guest-deny-users')
-ok("ehctl why: a sentence, and who refused", "guest-deny-users" in why["text"] and
-   any("n1 refuses: guest-user" in s["what"] for s in why["steps"]), why)
+ok(
+    "ehctl why: a sentence, and who refused",
+    "guest-deny-users" in why["text"]
+    and any("n1 refuses: guest-user" in s["what"] for s in why["steps"]),
+    why,
+)
 goes("another", 2002)
 rule(1, 'guest-deny-users = { "2001" }')
 refused("denied by number", 2001, "guest-user", '"2001" in guest-deny-users')
@@ -139,9 +164,17 @@ def tool(name):
 
 
 rule(0, f'away-deny-programs = {{ "{tools}/one" }}')
-refused("a program", 2001, "away-program", f'"{tools}/one" in away-deny-programs'[:60], **tool("one"))
+refused(
+    "a program", 2001, "away-program", f'"{tools}/one" in away-deny-programs'[:60], **tool("one")
+)
 refused("by a link", 2001, "away-program", "n0 keeps its program", **tool("link"))
-refused("by a way round", 2001, "away-program", "n0 keeps its program", **tool(f"{tools}/../tools/./one"))
+refused(
+    "by a way round",
+    2001,
+    "away-program",
+    "n0 keeps its program",
+    **tool(f"{tools}/../tools/./one"),
+)
 goes("another", 2001, **tool("two"))
 shutil.copy(os.path.join(tools, "one"), os.path.join(tools, "copy"))
 goes("a copy is another program", 2001, **tool("copy"))
@@ -154,19 +187,31 @@ rule(0, f'away-allow-programs = {{ "{tools}" }}', f'away-deny-programs = {{ "{to
 goes("allowed by directory", 2001, **tool("one"))
 refused("denied and allowed", 2001, "away-program", "away-deny-programs", **tool("two"))
 refused("not allowed", 2001, "away-program", "not in away-allow-programs")
-refused("not by a way round", 2001, "away-program", "not in away-allow-programs",
-        program=(f"{tools}{'/..' * tools.count('/')}/bin/sh", "-c", WHERE))
+refused(
+    "not by a way round",
+    2001,
+    "away-program",
+    "not in away-allow-programs",
+    program=(f"{tools}{'/..' * tools.count('/')}/bin/sh", "-c", WHERE),
+)
 rule(0, 'away-allow-programs = { "/" }')
 goes("all are below /", 2001)
 
 # ---- a file with an error ----
 
-for line, text in (('away-deny-programs = { "tools" }', "not an absolute path"), ('guest-deny-users = { "@" }', "is not USER"),
-                   ('away-allow-programs = { "/a/../b" }', 'has ".", ".."')):
+for line, text in (
+    ('away-deny-programs = { "tools" }', "not an absolute path"),
+    ('guest-deny-users = { "@" }', "is not USER"),
+    ('away-allow-programs = { "/a/../b" }', 'has ".", ".."'),
+):
     conf = c.conf(0, settings=line)
     number = open(conf).read().splitlines().index(line) + 1
     p = subprocess.run([AGENT, "-t", "-c", conf], capture_output=True, text=True)
-    ok(f"ehagent -t: {line}", p.returncode == 2 and p.stderr.startswith(f"{conf}:{number}: ") and text in p.stderr, p)
+    ok(
+        f"ehagent -t: {line}",
+        p.returncode == 2 and p.stderr.startswith(f"{conf}:{number}: ") and text in p.stderr,
+        p,
+    )
     answer = c.ask(0, {"command": "reload"})
     ok("a reload keeps what was", "error" in answer and f":{number}: " in str(answer), answer)
 goes("as before", 2001)
@@ -175,22 +220,51 @@ goes("as before", 2001)
 
 
 def doctor():
-    return [(d["level"], d["what"]) for d in c.ask(0, {"command": "doctor"})["checks"] if d["name"] == "rules"]
+    return [
+        (d["level"], d["what"])
+        for d in c.ask(0, {"command": "doctor"})["checks"]
+        if d["name"] == "rules"
+    ]
 
 
-rule(0, 'guest-deny-users = { "eht1", "ehs-nobody", "2001", "@2001" }', f'guest-allow-users = {{ "@{GROUP}" }}')
-ok("doctor: a user that is not known", doctor() == [("warning", "guest-deny-users: there is no user ehs-nobody here: it denies nobody")], doctor())
-rule(0, f'away-deny-users = {{ "@{NOT_THERE}" }}', f'owners = {{ "@{NOT_THERE}" }}', f'admin-group = "{NOT_THERE}"')
-ok("doctor: groups", doctor() == [("warning", f"away-deny-users: there is no group {NOT_THERE} here: it denies everybody"),
-   ("note", f"owners: there is no group {NOT_THERE} here: it allows nobody"),
-   ("note", f"admin-group: there is no group {NOT_THERE} here: it allows nobody")], doctor())
+rule(
+    0,
+    'guest-deny-users = { "eht1", "ehs-nobody", "2001", "@2001" }',
+    f'guest-allow-users = {{ "@{GROUP}" }}',
+)
+ok(
+    "doctor: a user that is not known",
+    doctor()
+    == [("warning", "guest-deny-users: there is no user ehs-nobody here: it denies nobody")],
+    doctor(),
+)
+rule(
+    0,
+    f'away-deny-users = {{ "@{NOT_THERE}" }}',
+    f'owners = {{ "@{NOT_THERE}" }}',
+    f'admin-group = "{NOT_THERE}"',
+)
+ok(
+    "doctor: groups",
+    doctor()
+    == [
+        ("warning", f"away-deny-users: there is no group {NOT_THERE} here: it denies everybody"),
+        ("note", f"owners: there is no group {NOT_THERE} here: it allows nobody"),
+        ("note", f"admin-group: there is no group {NOT_THERE} here: it allows nobody"),
+    ],
+    doctor(),
+)
 rule(0)
 ok("doctor: nothing to say", doctor() == [], doctor())
 
 # ---- an agent that was taken over: ehlaunch has rules of its own ----
 
 l = Launcher("--guest-deny-user", f"@{GROUP}", "--guest-deny-user", "eht3")
-for who, uid, wanted in ("eht1", 2001, "LAUNCH_DENIED"), ("eht3", 2003, "LAUNCH_DENIED"), ("eht2", 2002, "LAUNCH_READY"):
+for who, uid, wanted in (
+    ("eht1", 2001, "LAUNCH_DENIED"),
+    ("eht3", 2003, "LAUNCH_DENIED"),
+    ("eht2", 2002, "LAUNCH_READY"),
+):
     for how in "", ", again":
         answer = l.ask(start(uid, uid, who))
         ok(f"ehlaunch, {who}{how}", answer and answer[0] == wanted, answer)
@@ -209,22 +283,44 @@ l = Launcher("--allow-root", "--guest-deny-user", "root")
 answer = l.ask(start(0, 0, "eht2"))
 ok("ehlaunch: root", answer and answer[0] == "LAUNCH_DENIED", answer)
 
-# ---- a directory service that does not answer: groups are left out of what a user has, and nothing says so ----
+# ---- a directory service that does not answer: groups are left out of what a user has, and nothing
+# says so ----
 
-NUMBER, NO_NUMBER = "@3001", "@64999"       # GROUP; nobody's
+NUMBER, NO_NUMBER = "@3001", "@64999"  # GROUP; nobody's
 rule(0, f'away-deny-users = {{ "{NO_NUMBER}" }}')
 refused("home: a number that is no group's", 2002, "away-user", f'"{NO_NUMBER}" in away-deny-users')
-ok("doctor: it denies everybody", doctor() == [("warning", f"away-deny-users: there is no group {NO_NUMBER[1:]} here: it denies everybody")], doctor())
+ok(
+    "doctor: it denies everybody",
+    doctor()
+    == [
+        ("warning", f"away-deny-users: there is no group {NO_NUMBER[1:]} here: it denies everybody")
+    ],
+    doctor(),
+)
 with c.net.enter(0):
-    p = subprocess.run([EHCTL, "exec", "n1", "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True, user=64998,
-                       group=64998, extra_groups=[], cwd="/")
+    p = subprocess.run(
+        [EHCTL, "exec", "n1", "--", "true"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        user=64998,
+        group=64998,
+        extra_groups=[],
+        cwd="/",
+    )
 ok("home: a user without a name is refused by any group", p.returncode and NO_NUMBER in p.stderr, p)
 rule(0)
 
 
 def asks(*services):
     """Users, groups and the groups of a user come from these services from now on."""
-    users.put("/etc/nsswitch.conf", "".join(f"{what}: {service}\n" for what, service in zip(("passwd", "group", "initgroups"), services)))
+    users.put(
+        "/etc/nsswitch.conf",
+        "".join(
+            f"{what}: {service}\n"
+            for what, service in zip(("passwd", "group", "initgroups"), services)
+        ),
+    )
 
 
 def denied(name, item, uid, who):
@@ -243,5 +339,7 @@ for item in NUMBER, f"@{GROUP}":
     goes(f"{item} does not have another", 2002)
 asks("files", "ehs-dead", "ehs-dead")
 for item in NUMBER, f"@{GROUP}":
-    denied(f"{item} is not known", item, 2003, "eht3")      # what was said of another is good for a minute
+    denied(
+        f"{item} is not known", item, 2003, "eht3"
+    )  # what was said of another is good for a minute
 done()

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""admin-group: its members may drain, set and cancel, and see all tasks, without being root. Nobody else may."""
+"""admin-group: its members may drain, set and cancel, and see all tasks, without being root. Nobody
+else may."""
 
 import json, os, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, ok, skip_all
@@ -15,13 +17,22 @@ GROUP = 3001
 RULE = f'admin-group = "ehg{GROUP}"'
 BASE = "heartbeat = 1000\n"
 c = Cluster(2, BASE + RULE)
-ADMIN, USER = 2002, 2003        # the first has the group as one of its process
+ADMIN, USER = 2002, 2003  # the first has the group as one of its process
 
 
 def start(i, *words, uid=0, groups=(), gid=None):
     with c.net.enter(i):
-        return subprocess.Popen([EHCTL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                cwd="/", user=uid, group=uid if gid is None else gid, extra_groups=list(groups))
+        return subprocess.Popen(
+            [EHCTL, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd="/",
+            user=uid,
+            group=uid if gid is None else gid,
+            extra_groups=list(groups),
+        )
 
 
 def ehctl(i, *words, **who):
@@ -39,7 +50,16 @@ def user(i, *words):
 
 
 def task(*options):
-    p = start(0, "exec", *options, "--", "sh", "-c", "readlink /proc/self/ns/net; exec sleep 1000", uid=2001)
+    p = start(
+        0,
+        "exec",
+        *options,
+        "--",
+        "sh",
+        "-c",
+        "readlink /proc/self/ns/net; exec sleep 1000",
+        uid=2001,
+    )
     return p, p.stdout.readline().strip()
 
 
@@ -62,7 +82,11 @@ with c.net.enter(1):
 orders = (["set", "threshold=7"], ["drain", "n0", "--wait"], ["undrain", "n0"], ["owner", "off"])
 for words in orders:
     got = user(0, *words)
-    ok(f"{words[0]}: not everybody", got[0] == 1 and ("admin-group" in got[2] or "owners" in got[2]), got)
+    ok(
+        f"{words[0]}: not everybody",
+        got[0] == 1 and ("admin-group" in got[2] or "owners" in got[2]),
+        got,
+    )
 for words in orders:
     got = admin(0, *words)
     ok(f"{words[0]}: a member", got[0] == 0, got)
@@ -72,8 +96,15 @@ node = c.ask(0, {"command": "status"})["nodes"][0]
 ok("and it is so", node["threshold"] == 8.0 and not node["draining"], node)
 for words in ["leave"], ["reload"], ["invite"], ["revoke", "n1"]:
     got = admin(0, *words)
-    ok(f"{words[0]} stays root's", got[0] == 1 and "permitted for root only" in got[2] and "admin-group" not in got[2], got)
-ok("the node has not left", c.alive(0) and not c.ask(0, {"command": "status"})["nodes"][0]["draining"])
+    ok(
+        f"{words[0]} stays root's",
+        got[0] == 1 and "permitted for root only" in got[2] and "admin-group" not in got[2],
+        got,
+    )
+ok(
+    "the node has not left",
+    c.alive(0) and not c.ask(0, {"command": "status"})["nodes"][0]["draining"],
+)
 
 # ---- tasks of others ----
 
@@ -85,21 +116,37 @@ for i in 0, 1:
 id = tasks(0, admin)[0]
 for i in 0, 1:
     got = user(i, "cancel", id)
-    ok(f"n{i}: others cannot end it", got[0] == 1 and "belongs to another user" in got[2] and first.poll() is None, got)
+    ok(
+        f"n{i}: others cannot end it",
+        got[0] == 1 and "belongs to another user" in got[2] and first.poll() is None,
+        got,
+    )
 got = admin(0, "cancel", "--json", id)
-ok("members can, at home", got[0] == 0 and json.loads(got[1])["cancelled"] == [{"what": "task", "id": id, "killed": True}], got)
+ok(
+    "members can, at home",
+    got[0] == 0 and json.loads(got[1])["cancelled"] == [{"what": "task", "id": id, "killed": True}],
+    got,
+)
 first.communicate(timeout=WAIT)
 ok("it has ended at both ends", first.returncode != 0 and none(0) and none(1), first.returncode)
 second, where = task("n1")
 got = admin(1, "cancel", tasks(1, admin)[0])
 second.communicate(timeout=WAIT)
-ok("and where it runs", got[0] == 0 and second.returncode != 0 and none(0) and none(1), (got, second.returncode))
-for i in 0, 1:      # whatever else this machine does
+ok(
+    "and where it runs",
+    got[0] == 0 and second.returncode != 0 and none(0) and none(1),
+    (got, second.returncode),
+)
+for i in 0, 1:  # whatever else this machine does
     c.ask(i, {"command": "set", "threshold": 20000, "load-index": "tasks", "time-limit": 10000})
 third, where = task("--auto")
 ok("one that has stayed", where == near and len(tasks(0, admin)) == 1, where)
 got = admin(0, "cancel", tasks(0, admin)[0])
-ok("is its user's and root's to end", got[0] == 1 and "only its user and root" in got[2] and third.poll() is None, got)
+ok(
+    "is its user's and root's to end",
+    got[0] == 1 and "only its user and root" in got[2] and third.poll() is None,
+    got,
+)
 third.terminate()
 third.communicate()
 session = start(0, "run", "-n", "build", "--", "sleep", "1000", uid=2001)
@@ -111,7 +158,10 @@ session.communicate()
 
 # ---- without the rule ----
 
-for rule, name in ("", "no group"), ('admin-group = "ehs-no-such-group"', "a group that does not exist"):
+for rule, name in ("", "no group"), (
+    'admin-group = "ehs-no-such-group"',
+    "a group that does not exist",
+):
     c.conf(0, settings=BASE + rule)
     answer = c.ask(0, {"command": "reload"})
     ok(name, answer == {"version": 1}, answer)

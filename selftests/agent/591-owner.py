@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ehctl owner: who says that he needs a node has it for himself; who types there, too, if the site wishes that."""
+"""ehctl owner: who says that he needs a node has it for himself; who types there, too, if the site
+wishes that."""
 
 import json, os, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL
 from ktap import done, ok, skip_all
@@ -12,14 +14,23 @@ from wait import WAIT, until
 if os.geteuid():
     skip_all("only root can start processes of others")
 c = Site(2)
-OWNER = 100000 + os.getpid()     # terminals of the users of other tests do not count then
+OWNER = 100000 + os.getpid()  # terminals of the users of other tests do not count then
 MINE = f'owners = {{ "{OWNER}" }}'
 
 
 def start(i, *words, uid=0):
     with c.net.enter(i):
-        return subprocess.Popen([EHCTL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                cwd="/", user=uid, group=uid, extra_groups=[])
+        return subprocess.Popen(
+            [EHCTL, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd="/",
+            user=uid,
+            group=uid,
+            extra_groups=[],
+        )
 
 
 def ehctl(i, *words, uid=0):
@@ -58,8 +69,20 @@ near, far = sorted(c.where, key=c.where.get)
 # ---- who may ----
 
 got = owner()
-ok("at first nobody needs it", got == {"version": 1, "node": "0.1", "host": "n1", "mode": "auto", "active": False, "idle": None,
-   "guests": 0}, got)
+ok(
+    "at first nobody needs it",
+    got
+    == {
+        "version": 1,
+        "node": "0.1",
+        "host": "n1",
+        "mode": "auto",
+        "active": False,
+        "idle": None,
+        "guests": 0,
+    },
+    got,
+)
 got = ehctl(1, "owner", "on", uid=2001)
 ok("not everybody may say so", got[0] == 1 and "owners" in got[2] and not owner()["active"], got)
 c.rule(1, MINE)
@@ -75,7 +98,11 @@ got = ehctl(1, "owner", "on", uid=OWNER)
 ok("its owner may", got[:2] == (0, "n1 (on): its owner uses it, no new guests; 1 is left\n"), got)
 ok("all nodes see that", drains(0) and drains(1))
 node = c.ask(0, {"command": "status"})["nodes"][1]
-ok("why and who", node["drain"]["by"] == f"{OWNER}@n1" and node["drain"]["reason"] == "its owner uses it", node)
+ok(
+    "why and who",
+    node["drain"]["by"] == f"{OWNER}@n1" and node["drain"]["reason"] == "its owner uses it",
+    node,
+)
 refused("no new guests", "node n1 is draining: its owner uses it", "owner")
 got = ehctl(0, "exec", "--auto", "--all", "--", "readlink", "/proc/self/ns/net")
 ok("one that is to leave stays at home", got[:2] == (0, near + "\n"), got)
@@ -94,8 +121,11 @@ goes("guests come again")
 
 got = ehctl(1, "owner", "on", "--now", uid=OWNER)
 out, err = one.communicate(timeout=WAIT)
-ok("on --now: the guest has ended, and home says so", one.returncode != 0 and until(lambda: owner()["guests"] == 0),
-   (one.returncode, err, owner()))
+ok(
+    "on --now: the guest has ended, and home says so",
+    one.returncode != 0 and until(lambda: owner()["guests"] == 0),
+    (one.returncode, err, owner()),
+)
 ehctl(1, "owner", "off", uid=OWNER)
 ok("guests may come", drains(0, False))
 again, where = guest("--auto", "--all", "--retry")

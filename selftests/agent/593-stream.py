@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Events of `ehctl metrics` as a stream (text/event-stream): as they come, without loss or repetition, and bounded whoever reads. What is told
-to whom is in 592-page.py."""
+"""Events of `ehctl metrics` as a stream (text/event-stream): as they come, without loss or
+repetition, and bounded whoever reads. What is told to whom is in 592-page.py."""
 
 import json, os, re, signal, socket, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, must, ok
@@ -29,8 +30,24 @@ def happen(times=1):
 
 
 def task():
-    subprocess.run(c.words(0, "setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", EHCTL, "exec", "n1", "--", "true", "topsecretword"),
-                   stdin=subprocess.DEVNULL, check=True, timeout=WAIT)
+    subprocess.run(
+        c.words(
+            0,
+            "setpriv",
+            f"--reuid={USER}",
+            f"--regid={USER}",
+            "--clear-groups",
+            EHCTL,
+            "exec",
+            "n1",
+            "--",
+            "true",
+            "topsecretword",
+        ),
+        stdin=subprocess.DEVNULL,
+        check=True,
+        timeout=WAIT,
+    )
 
 
 class Stream:
@@ -44,13 +61,23 @@ class Stream:
             self.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, hold)
         self.s.settimeout(WAIT)
         self.s.connect((m.address, m.port))
-        self.s.sendall((f"GET /api/events{query} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n" + (f"X-Ehsched-Key: {key}\r\n" if key else "")
-                        + (f"Last-Event-ID: {after}\r\n" if after is not None else "") + rest + "\r\n").encode())
+        self.s.sendall(
+            (
+                f"GET /api/events{query} HTTP/1.1\r\nHost: localhost\r\nAccept:"
+                " text/event-stream\r\n"
+                + (f"X-Ehsched-Key: {key}\r\n" if key else "")
+                + (f"Last-Event-ID: {after}\r\n" if after is not None else "")
+                + rest
+                + "\r\n"
+            ).encode()
+        )
         if hold:
             return
         self.file = self.s.makefile("rb")
         self.status = int(self.file.readline().split()[1])
-        self.headers = dict(line.decode().rstrip().split(": ") for line in iter(self.file.readline, b"\r\n"))
+        self.headers = dict(
+            line.decode().rstrip().split(": ") for line in iter(self.file.readline, b"\r\n")
+        )
         self.text, self.whole, self.last = "", False, after
 
     def message(self):
@@ -62,9 +89,15 @@ class Stream:
             if not size:
                 return None
         text, self.text = self.text.split("\n\n", 1)
-        fields = dict(line.split(": ", 1) if ": " in line else (line, "") for line in text.split("\n"))
+        fields = dict(
+            line.split(": ", 1) if ": " in line else (line, "") for line in text.split("\n")
+        )
         self.last = int(fields["id"]) if "id" in fields else self.last
-        return fields.get("id") and int(fields["id"]), fields.get("event", ""), fields.get("data", text)
+        return (
+            fields.get("id") and int(fields["id"]),
+            fields.get("event", ""),
+            fields.get("data", text),
+        )
 
     def until(self, wanted):
         """The events that come until one is wanted, with that one."""
@@ -73,7 +106,9 @@ class Stream:
             one = self.message()
             # signs of life come all the time
             if one is None or time.monotonic() > end:
-                raise RuntimeError(f"{'it has ended' if one is None else 'nothing else came'} after {got[-3:]}")
+                raise RuntimeError(
+                    f"{'it has ended' if one is None else 'nothing else came'} after {got[-3:]}"
+                )
             got.append(one)
             if wanted(one):
                 return got
@@ -93,7 +128,8 @@ def kept():
 
 
 def is_threshold(message):
-    """Whether it is of happen(). Loads change now and then, so states do, too; and there are signs of life."""
+    """Whether it is of happen(). Loads change now and then, so states do, too; and there are signs
+    of life."""
     return message[2].startswith("{") and json.loads(message[2])["event"] == "threshold"
 
 
@@ -103,11 +139,13 @@ def numbers(messages):
 
 def opened(**words):
     """One, once there is room for it: what has just closed may not be known yet."""
+
     def again():
         s = Stream(**words)
         if s.status == 200:
             return s
         s.close()
+
     return until(again)
 
 
@@ -116,28 +154,84 @@ must("the agent is heard", until(lambda: happen() or kept()["events"]))
 # ---- as they come
 
 s = opened()
-ok("a stream", s.headers["Content-Type"] == "text/event-stream" and s.headers["Cache-Control"] == "no-store", s.headers)
+ok(
+    "a stream",
+    s.headers["Content-Type"] == "text/event-stream" and s.headers["Cache-Control"] == "no-store",
+    s.headers,
+)
 had = s.now()
-same = kept()["events"][:len(had)]
+same = kept()["events"][: len(had)]
 ok("what was kept", had and [json.loads(text) for _, _, text in had] == same, (had, same))
 happen()
 got = numbers(s.until(is_threshold))
 ok("and what comes, without a request", got == list(range(had[-1][0] + 1, got[-1] + 1)), got)
 task()
-tasks = [json.loads(text) for n, _, text in s.until(lambda x: x[2].startswith("{") and json.loads(x[2])["event"] == "finish") if n]
-ok("tasks, too", [(e["event"], e["uid"]) for e in tasks if "uid" in e] == [("place", USER), ("finish", USER)], tasks)
-subprocess.run(c.words(1, "setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", EHCTL, "exec", "n0", "--", "true"), stdin=subprocess.DEVNULL, check=True, timeout=WAIT)
-others = [json.loads(text) for n, _, text in s.until(lambda x: '"finish"' in x[2] and '"true"' in x[2]) if n]
-ok("and of other nodes, each once", [(e["event"], e["self_host"], e["home_host"]) for e in others if e.get("command") == "true" and e["event"] == "place"] == [("place", "n1", "n1")], others)
+tasks = [
+    json.loads(text)
+    for n, _, text in s.until(
+        lambda x: x[2].startswith("{") and json.loads(x[2])["event"] == "finish"
+    )
+    if n
+]
+ok(
+    "tasks, too",
+    [(e["event"], e["uid"]) for e in tasks if "uid" in e] == [("place", USER), ("finish", USER)],
+    tasks,
+)
+subprocess.run(
+    c.words(
+        1,
+        "setpriv",
+        f"--reuid={USER}",
+        f"--regid={USER}",
+        "--clear-groups",
+        EHCTL,
+        "exec",
+        "n0",
+        "--",
+        "true",
+    ),
+    stdin=subprocess.DEVNULL,
+    check=True,
+    timeout=WAIT,
+)
+others = [
+    json.loads(text)
+    for n, _, text in s.until(lambda x: '"finish"' in x[2] and '"true"' in x[2])
+    if n
+]
+ok(
+    "and of other nodes, each once",
+    [
+        (e["event"], e["self_host"], e["home_host"])
+        for e in others
+        if e.get("command") == "true" and e["event"] == "place"
+    ]
+    == [("place", "n1", "n1")],
+    others,
+)
 stranger = opened(key="")
-ok("none without the key", "topsecretword" not in str(seen := stranger.now()) and not [x for x in seen if "uid" in x[2]] and seen, seen)
+ok(
+    "none without the key",
+    "topsecretword" not in str(seen := stranger.now())
+    and not [x for x in seen if "uid" in x[2]]
+    and seen,
+    seen,
+)
 task()
 happen()
 got = stranger.until(is_threshold)
 ok("as they come, neither", not [x for x in got if "uid" in x[2]], got)
 ok("a key that is another's", not [x for x in opened(key="0" * 32).now() if "uid" in x[2]])
-ok("the same as JSON for who asks so", json.loads(m.get("/api/events", Accept="application/json")[2])["version"] == 1)
-ok("HEAD is no stream", (saw := m.get("/api/events", "HEAD", Accept="text/event-stream")[0]) == 200, saw)
+ok(
+    "the same as JSON for who asks so",
+    json.loads(m.get("/api/events", Accept="application/json")[2])["version"] == 1,
+)
+ok(
+    "HEAD is no stream",
+    (saw := m.get("/api/events", "HEAD", Accept="text/event-stream")[0]) == 200,
+    saw,
+)
 
 # ---- again after a cut
 
@@ -147,10 +241,14 @@ happen(5)
 task()
 again = Stream(last)
 got = numbers(again.now())
-ok("what it had not, once", len(got) >= 7 and got == list(range(last + 1, got[-1] + 1)), (last, got))
+ok(
+    "what it had not, once",
+    len(got) >= 7 and got == list(range(last + 1, got[-1] + 1)),
+    (last, got),
+)
 s = Stream(query=f"?after={last}")
 saw = numbers(s.now())
-ok("by the address, too", saw[:len(got)] == got, saw)
+ok("by the address, too", saw[: len(got)] == got, saw)
 happen()
 must("it has heard", until(lambda: kept()["last"] > saw[-1]))
 last = kept()["last"]
@@ -158,7 +256,11 @@ both = [mine + numbers(x.until(lambda y: y[0] == last)) for x, mine in ((again, 
 ok("and both go on", both[0] == both[1] == list(range(got[0], last + 1)), both)
 for wrong in "x", "-1", "9" * 30, 10**9:
     x = opened(after=wrong)
-    ok(f"a number that was never given: {wrong}", numbers(x.now())[:last] == list(range(1, last + 1)), x.last)
+    ok(
+        f"a number that was never given: {wrong}",
+        numbers(x.now())[:last] == list(range(1, last + 1)),
+        x.last,
+    )
     x.close()
 for x in again, s, stranger:
     x.close()
@@ -171,7 +273,10 @@ must("too many", x.status == 503 and x.headers["Content-Type"] == "application/j
 x.close()
 x = opened(key="")
 ok("who has no key takes nobody's place, nor the other way round", x.now() is not None)
-ok("nor that of other questions", m.get("/api/tasks", X_Ehsched_Key=m.key)[0] == 200 and m.get("/metrics")[0] == 200)
+ok(
+    "nor that of other questions",
+    m.get("/api/tasks", X_Ehsched_Key=m.key)[0] == 200 and m.get("/metrics")[0] == 200,
+)
 for y in many[1:]:
     y.close()
 happen()
@@ -183,7 +288,12 @@ ok("a sign of life when nothing happens", x.until(lambda y: y[2].startswith(":")
 x.close()
 
 happen(500)
-pid = int(re.search(r"\d+", open(f"/proc/{m.process.pid}/task/{m.process.pid}/children").read() or str(m.process.pid))[0])
+pid = int(
+    re.search(
+        r"\d+",
+        open(f"/proc/{m.process.pid}/task/{m.process.pid}/children").read() or str(m.process.pid),
+    )[0]
+)
 
 
 def memory():
@@ -222,8 +332,13 @@ ok("and is dropped", x.now() is not None and until(lambda: all(gone(s) for s in 
 x.close()
 x = opened(after=1)
 got = x.now()
-ok("who comes too late for some is told how many", got[0][1] == "lost" and int(got[0][2]) == got[0][0] - 1
-   and numbers(got) == list(range(got[0][0], got[-1][0] + 1)), got[:3])
+ok(
+    "who comes too late for some is told how many",
+    got[0][1] == "lost"
+    and int(got[0][2]) == got[0][0] - 1
+    and numbers(got) == list(range(got[0][0], got[-1][0] + 1)),
+    got[:3],
+)
 x.close()
 for s in stalled:
     s.close()
@@ -242,8 +357,13 @@ x.close()
 c.start(0)
 x = opened(after=s.last)
 ok("again with it", x.headers["Content-Type"] == "text/event-stream" and x.now() is not None)
-# The agent may take our command before that of the process: again with each sign of life, until it is heard.
+# The agent may take our command before that of the process: again with each sign of life, until it
+# is heard.
 happen()
 ok("what it tells", x.until(lambda y: is_threshold(y) or happen()) is not None)
-ok("SIGTERM ends all", (saw := m.end()) == 0 and until(lambda: x.message() is None) and x.file.read(1) == b"", saw)
+ok(
+    "SIGTERM ends all",
+    (saw := m.end()) == 0 and until(lambda: x.message() is None) and x.file.read(1) == b"",
+    saw,
+)
 done()

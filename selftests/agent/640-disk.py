@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The disk of `state` stands still, is full, or fails: what must be on it first is answered when it is, or refused; the agent goes
-on with all else meanwhile."""
+"""The disk of `state` stands still, is full, or fails: what must be on it first is answered when it
+is, or refused; the agent goes on with all else meanwhile."""
 
 import errno, json, os, signal, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from authority import certify
 from cluster import EHCTL, Cluster
@@ -21,7 +22,13 @@ must("a file system that can hold up fsync()", disk.up)
 
 def begin(i, *words):
     """The command, which goes on."""
-    return subprocess.Popen(c.words(i, EHCTL, *words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        c.words(i, EHCTL, *words),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def end(p):
@@ -53,7 +60,8 @@ def heard(i):
 
 
 def goes_on(i, others):
-    """How long it took to answer, in the middle, while it heard ten messages of others and these saw it."""
+    """How long it took to answer, in the middle, while it heard ten messages of others and these
+    saw it."""
     took, first = [], heard(i)
 
     def look():
@@ -61,6 +69,7 @@ def goes_on(i, others):
         now = heard(i)
         took.append(time.monotonic() - began)
         return now - first >= 10 and all("0.0" in c.up(j) for j in others)
+
     return until(look) and sorted(took)[len(took) // 2]
 
 
@@ -79,7 +88,11 @@ token = invite()
 disk.hold()
 p = begin(3, *join_words(3, token))
 ok("a host comes with a token, and the disk stands still", until(disk.holds), c.log(0)[-1000:])
-ok("meanwhile the agent answers at once, and hears others", 0 < (saw := goes_on(0, [1, 2])) < 0.3, saw)
+ok(
+    "meanwhile the agent answers at once, and hears others",
+    0 < (saw := goes_on(0, [1, 2])) < 0.3,
+    saw,
+)
 r = ehctl(4, *join_words(4, token))
 ok("the token does not work a second time", r.returncode == 1 and "was used" in r.stderr, r)
 more = begin(0, "invite", "--json")
@@ -88,21 +101,36 @@ disk.release()
 ok("then the host has its certificate", not (saw := end(p))[0], saw)
 status, out = end(more)
 ok("who invited has a token", not status and "eh1-" in out, (status, out))
-ok("the file has this invitation, and not the used one", len((saw := json.loads(kept("invites.json")))["open"]) == 1, saw)
+ok(
+    "the file has this invitation, and not the used one",
+    len((saw := json.loads(kept("invites.json")))["open"]) == 1,
+    saw,
+)
 r = ehctl(4, *join_words(4, json.loads(out)["token"]))
 ok("it works", not r.returncode and not json.loads(kept("invites.json"))["open"], r)
 
 disk.hold()
 p = begin(0, "revoke", "--host", "n4")
 ok("a host is revoked, and the disk stands still", until(disk.holds), c.log(0)[-1000:])
-ok("it is in force everywhere", until(lambda: all("revoked: host n4" in c.log(i) for i in range(3))), c.log(2)[-1000:])
+ok(
+    "it is in force everywhere",
+    until(lambda: all("revoked: host n4" in c.log(i) for i in range(3))),
+    c.log(2)[-1000:],
+)
 ok("the agent goes on", 0 < (saw := goes_on(0, [1, 2])) < 0.3, saw)
-ok("the log says what the disk does", c.logged(0, r"warning: the disk of \S+ has not answered for 5 s"), c.log(0)[-1000:])
+ok(
+    "the log says what the disk does",
+    c.logged(0, r"warning: the disk of \S+ has not answered for 5 s"),
+    c.log(0)[-1000:],
+)
 ok("it is not said before it is on disk", p.poll() is None)
 disk.release()
 ok("then it is", not (saw := end(p))[0] and kept("revoked.pem"), saw)
-ok("and the log says that the disk answers, each once", c.logged(0, r"answers again, after \d+ s") and
-   c.log(0).count("has not answered for") == 1, c.log(0)[-1000:])
+ok(
+    "and the log says that the disk answers, each once",
+    c.logged(0, r"answers again, after \d+ s") and c.log(0).count("has not answered for") == 1,
+    c.log(0)[-1000:],
+)
 
 # ---- it is full, or fails ----
 
@@ -115,18 +143,31 @@ for what, how in ("full", {"write": errno.ENOSPC}), ("broken", {"fsync": errno.E
     disk.fail(**how)
     r = ehctl(0, "invite")
     ok(f"the disk is {what}: no invitation", r.returncode == 1 and "cannot be kept" in r.stderr, r)
-    ok("and the log says why", c.logged(0, f"invitations cannot be kept beside .*{word}"), c.log(0)[-1000:])
+    ok(
+        "and the log says why",
+        c.logged(0, f"invitations cannot be kept beside .*{word}"),
+        c.log(0)[-1000:],
+    )
     r = ehctl(i, *join_words(i, token))
     ok("a token gets nothing", r.returncode == 1 and "cannot write to its disk" in r.stderr, r)
     r = ehctl(0, "revoke", "--host", "n7")
-    ok("a revocation is in force, but not said to last", r.returncode == 1 and "cannot keep it on its disk" in r.stderr and
-       "n7" in ehctl(0, "revoke", "--list").stdout, r)
+    ok(
+        "a revocation is in force, but not said to last",
+        r.returncode == 1
+        and "cannot keep it on its disk" in r.stderr
+        and "n7" in ehctl(0, "revoke", "--list").stdout,
+        r,
+    )
     ok("the agent goes on", c.alive(0) and c.all_up(range(3)), c.log(0)[-1000:])
     disk.fail()
     r = ehctl(i, *join_words(i, token))
     ok("when there is room again, the token works", not r.returncode, r)
     r = ehctl(0, "revoke", "--host", "n7")
-    ok("and the revocation is kept", not r.returncode and "n7" in ehctl(0, "revoke", "--list").stdout, r)
+    ok(
+        "and the revocation is kept",
+        not r.returncode and "n7" in ehctl(0, "revoke", "--list").stdout,
+        r,
+    )
 
 # ---- a certificate that is renewed; an end ----
 
@@ -138,19 +179,35 @@ for name in "n0.crt", "n0.key":
         out.write(new.read())
 disk.hold()
 c.start(0, os.path.join(c.etc(0), "agent.conf"))
-ok("its own certificate is to be renewed, and the disk stands still", until(disk.holds), c.log(0)[-1000:])
+ok(
+    "its own certificate is to be renewed, and the disk stands still",
+    until(disk.holds),
+    c.log(0)[-1000:],
+)
 ok("the agent goes on", 0 < (saw := goes_on(0, [1, 2])) < 0.3, saw)
 ok("with the one that it has", "was renewed" not in c.log(0))
 disk.release()
-ok("then with the new one", c.logged(0, "the certificate of this host was renewed") and "PRIVATE KEY" in kept("certificate.pem"),
-   c.log(0)[-1000:])
+ok(
+    "then with the new one",
+    c.logged(0, "the certificate of this host was renewed")
+    and "PRIVATE KEY" in kept("certificate.pem"),
+    c.log(0)[-1000:],
+)
 disk.hold()
 p = begin(0, "invite")
 must("an invitation waits", until(disk.holds))
 c.agents[0].send_signal(signal.SIGTERM)
 status, out = end(p)
-ok("an agent that ends does not wait for the disk: who asked gets no token", status == 1 and "eh1-" not in out, (status, out))
-ok("and the log says so", c.logged(0, "error: the disk of .* does not answer: what was to be written last may be lost"), c.log(0)[-1000:])
+ok(
+    "an agent that ends does not wait for the disk: who asked gets no token",
+    status == 1 and "eh1-" not in out,
+    (status, out),
+)
+ok(
+    "and the log says so",
+    c.logged(0, "error: the disk of .* does not answer: what was to be written last may be lost"),
+    c.log(0)[-1000:],
+)
 disk.release()
 ok("when it answers, the agent has ended", (saw := c.agents.pop(0).wait(WAIT)) == 0, saw)
 ok("the others end", (saw := [c.end(i) for i in (1, 2)]) == [0, 0], saw)

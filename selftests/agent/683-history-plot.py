@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`ehctl history --plot`: its bars are what the history has, in local time; and hours of which there are more than an answer has."""
+"""`ehctl history --plot`: its bars are what the history has, in local time; and hours of which
+there are more than an answer has."""
 
 import contextlib, json, os, re, shutil, sqlite3, subprocess, sys, time
 from xml.etree import ElementTree
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 from ktap import done, must, ok
@@ -21,23 +23,49 @@ must("gnuplot is there", real, "packaging/deps test installs it")
 folder = os.path.join(c.dir, "bin")
 os.mkdir(folder)
 with open(os.path.join(folder, "gnuplot"), "w") as f:
-    f.write(f'#!/bin/sh\ncat >{c.dir}/script\n[ -s {c.dir}/script ] && exec {real} "$@" <{c.dir}/script\n')
+    f.write(
+        f'#!/bin/sh\ncat >{c.dir}/script\n[ -s {c.dir}/script ] && exec {real} "$@"'
+        f" <{c.dir}/script\n"
+    )
 os.chmod(f.name, 0o755)
 
 
 def ehctl(*words, uid=0):
     become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
-    return subprocess.run(c.words(0, *become, EHCTL, "history", *words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=2 * WAIT,
-                          env={**os.environ, "TZ": "XYZ-5:30", "PATH": f"{folder}:{os.environ['PATH']}"}, cwd=c.dir)
+    return subprocess.run(
+        c.words(0, *become, EHCTL, "history", *words),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=2 * WAIT,
+        env={**os.environ, "TZ": "XYZ-5:30", "PATH": f"{folder}:{os.environ['PATH']}"},
+        cwd=c.dir,
+    )
 
 
 def put(i, rows):
     """(start in s, whether it ran elsewhere, whose)."""
-    with contextlib.closing(sqlite3.connect(os.path.join(os.path.dirname(c.state(i)), "history.db"), timeout=WAIT)) as db, db:
-        db.executemany("INSERT INTO tasks(id, pid, uid, program, command, home, home_host, executor, executor_host, state, started, ended, reason) "
-                       f"VALUES(?, 1, ?, '/bin/w', 'w', '0.{i}', 'n{i}', ?, ?, 'ended', ?, ?, 'auto')",
-                       [(f"0.{i}:{start}.{k}", uid, f"0.{1 - i if away else i}", f"n{1 - i if away else i}", start * 1000, start * 1000 + 5)
-                        for k, (start, away, uid) in enumerate(rows)])
+    with contextlib.closing(
+        sqlite3.connect(os.path.join(os.path.dirname(c.state(i)), "history.db"), timeout=WAIT)
+    ) as db, db:
+        db.executemany(
+            (
+                "INSERT INTO tasks(id, pid, uid, program, command, home, home_host, executor,"
+                " executor_host, state, started, ended, reason) VALUES(?, 1, ?, '/bin/w', 'w',"
+                f" '0.{i}', 'n{i}', ?, ?, 'ended', ?, ?, 'auto')"
+            ),
+            [
+                (
+                    f"0.{i}:{start}.{k}",
+                    uid,
+                    f"0.{1 - i if away else i}",
+                    f"n{1 - i if away else i}",
+                    start * 1000,
+                    start * 1000 + 5,
+                )
+                for k, (start, away, uid) in enumerate(rows)
+            ],
+        )
 
 
 def bars(*words, **more):
@@ -50,13 +78,24 @@ def bars(*words, **more):
     os.unlink(os.path.join(c.dir, "it's.svg"))
     with open(os.path.join(c.dir, "script"), encoding="utf-8") as f:
         script = f.read()
-    os.unlink(f.name)       # another user's
-    rows = [tuple(map(float, line.split())) for line in re.search(r"<< EOD\n(.*?)EOD", script, flags=re.S)[1].splitlines()]
-    return {x: (away, stayed) for x, away, stayed in rows}, " ".join("".join(t.itertext()) for t in root.iter() if t.tag.endswith("text"))
+    os.unlink(f.name)  # another user's
+    rows = [
+        tuple(map(float, line.split()))
+        for line in re.search(r"<< EOD\n(.*?)EOD", script, flags=re.S)[1].splitlines()
+    ]
+    return {x: (away, stayed) for x, away, stayed in rows}, " ".join(
+        "".join(t.itertext()) for t in root.iter() if t.tag.endswith("text")
+    )
 
 
 r = ehctl("--plot", "none.svg")
-ok("without tasks there is nothing to draw", r.returncode == 1 and "no such task" in r.stderr and not os.path.exists(os.path.join(c.dir, "none.svg")), r)
+ok(
+    "without tasks there is nothing to draw",
+    r.returncode == 1
+    and "no such task" in r.stderr
+    and not os.path.exists(os.path.join(c.dir, "none.svg")),
+    r,
+)
 
 # two hours: bars of 5 minutes
 begin = end - 2 * HOUR
@@ -78,8 +117,19 @@ other = [(begin + 7, True, TWO), (end - 1, True, TWO)]
 saw, texts = bars()
 ok("each bar has its tasks", saw == wanted(300, own), (saw, wanted(300, own)))
 edges = re.search(r"set xrange \['(\d+)':'(\d+)'\]", script)
-ok("from the first to the end of the last", (int(edges[1]), int(edges[2])) == (min(saw), max(saw) + 300), edges[0])
-ok("and words", "away" in texts and "stayed" in texts and "tasks started in 5:00" in texts and re.search(r"\b\d\d:\d\d\b", texts), texts)
+ok(
+    "from the first to the end of the last",
+    (int(edges[1]), int(edges[2])) == (min(saw), max(saw) + 300),
+    edges[0],
+)
+ok(
+    "and words",
+    "away" in texts
+    and "stayed" in texts
+    and "tasks started in 5:00" in texts
+    and re.search(r"\b\d\d:\d\d\b", texts),
+    texts,
+)
 clock = time.strftime("%H:", time.gmtime(begin + ZONE))
 ok("its axis has local time", clock in texts, (clock, texts))
 saw, _ = bars("--all")
@@ -103,11 +153,28 @@ put(1, [(at, away, TWO) for at, away, _ in many[:1300]])
 r = ehctl("--all", "--by", "hour", "-n", "0", "--json")
 hours = json.loads(r.stdout)["groups"] if r.returncode == 0 else []
 keys = [h["key"] for h in hours]
-# the zone is half an hour off, so the last tasks of an hour of UTC are in another one than the first
-ok("all hours, each once and in their order", keys == sorted(set(keys)) and len(keys) >= 1700, (len(keys), r.stderr))
-ok("with all tasks", sum(h["tasks"] for h in hours) == 1700 + 1300 + len(own) + len(other), sum(h["tasks"] for h in hours))
-ok("as many of them away", sum(h["away"] for h in hours) == 850 + 650 + 40 + 2, sum(h["away"] for h in hours))
+# the zone is half an hour off, so the last tasks of an hour of UTC are in another one than the
+# first
+ok(
+    "all hours, each once and in their order",
+    keys == sorted(set(keys)) and len(keys) >= 1700,
+    (len(keys), r.stderr),
+)
+ok(
+    "with all tasks",
+    sum(h["tasks"] for h in hours) == 1700 + 1300 + len(own) + len(other),
+    sum(h["tasks"] for h in hours),
+)
+ok(
+    "as many of them away",
+    sum(h["away"] for h in hours) == 850 + 650 + 40 + 2,
+    sum(h["away"] for h in hours),
+)
 saw, texts = bars("--all")
-ok("the picture has wider bars", len(saw) <= 101 and sum(a + s for a, s in saw.values()) == 3000 + len(own) + len(other), (len(saw), texts))
+ok(
+    "the picture has wider bars",
+    len(saw) <= 101 and sum(a + s for a, s in saw.values()) == 3000 + len(own) + len(other),
+    (len(saw), texts),
+)
 ok("no sanitizer has reported", not c.reports(), c.reports())
 done()

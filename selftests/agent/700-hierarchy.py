@@ -1,13 +1,16 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hierarchy at work: start, spread over groups, deaths of controllers, a partition, with tasks in flight. Under load
-index `tasks` a node's load is a number of tasks, so that sums can be told to the task. The policy is eta, which is asked at each
-level up to the first with room.
-    700-hierarchy.py [TOPOLOGY [TASKS]]      agents on this machine without the module; EH(3,2) if nothing is said
-    selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' --append 'policy = "eta"' \\
+"""The hierarchy at work: start, spread over groups, deaths of controllers, a partition, with tasks
+in flight. Under load index `tasks` a node's load is a number of tasks, so that sums can be told to
+the task. The policy is eta, which is asked at each level up to the first with room.
+    700-hierarchy.py [TOPOLOGY [TASKS]]      agents on this machine without the module; EH(3,2) if
+                                             nothing is said
+    selftests/vm/cluster --netns 64 --topology 3,2 --append 'load-index = "tasks"' --append 'policy
+    = "eta"' \\
         --append 'learn = false' -- 700-hierarchy.py 3,2      with it"""
 
 import json, os, random, signal, subprocess, sys, tempfile, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
 from ktap import done, must, ok
@@ -21,16 +24,28 @@ topology = sys.argv[1] if len(sys.argv) > 1 else "3,2"
 N, L = map(int, topology.split(","))
 SIZE = 1 << N * L
 IN_GUEST = "EHS_NODES" in os.environ
-WAIT = 120 if IN_GUEST else 60   # emulated guests are some twenty times slower
-TASKS = int(sys.argv[2]) if len(sys.argv) > 2 else 200     # in flight when something fails
-LOADED = 20 + TASKS // 5     # guests that keep the last node a sender, however thresholds follow, also when half a group is left
+WAIT = 120 if IN_GUEST else 60  # emulated guests are some twenty times slower
+TASKS = int(sys.argv[2]) if len(sys.argv) > 2 else 200  # in flight when something fails
+# guests that keep the last node a sender, however thresholds follow, also when half a group is left
+LOADED = 20 + TASKS // 5
 seed = new_seed()
 random.seed(seed)
 
-c = Guest(topology) if IN_GUEST else Cluster(SIZE, 'policy = "eta"\nlearn = false\nload-index = "tasks"\nthreshold = 2\nthreshold-floor = 2\nthreshold-length = 1\ncapacity = 1\n'
-                  'dwell = 0\nheartbeat = 500\njob-limit = 5000\nguests = 4000\nlog = "info"\n', topology=topology)
+c = (
+    Guest(topology)
+    if IN_GUEST
+    else Cluster(
+        SIZE,
+        (
+            'policy = "eta"\nlearn = false\nload-index = "tasks"\nthreshold = 2\nthreshold-floor ='
+            " 2\nthreshold-length = 1\ncapacity = 1\ndwell = 0\nheartbeat = 500\njob-limit ="
+            ' 5000\nguests = 4000\nlog = "info"\n'
+        ),
+        topology=topology,
+    )
+)
 live = set(range(SIZE))
-sides = None    # of a partition: node → side
+sides = None  # of a partition: node → side
 words = tempfile.TemporaryDirectory()
 
 
@@ -54,7 +69,8 @@ def state(i):
 
 
 def is_right(i, among=None):
-    """Whether node i sees one controller a group, the lowest live node, and sums that are the nodes'."""
+    """Whether node i sees one controller a group, the lowest live node, and sums that are the
+    nodes'."""
     among = among or live
     s = state(i)
     up = {n["code"]: n for n in s["nodes"] if n["agent"] == "up"}
@@ -63,7 +79,7 @@ def is_right(i, among=None):
     want = {}
     for j in among:
         for level in range(1, L + 1):
-            code = ".".join(c.code(j).split(".")[:L + 1 - level])
+            code = ".".join(c.code(j).split(".")[: L + 1 - level])
             want[code] = c.code(lowest(j, level, among))
     got = {g["code"]: g for g in s["groups"]}
     if len(got) != len(s["groups"]) or {code: g["controller"] for code, g in got.items()} != want:
@@ -75,8 +91,11 @@ def is_right(i, among=None):
         if abs(g["threshold"] - sum(n["threshold"] for n in members)) > 0.001:
             return False
     for j in among:
-        leads = [".".join(c.code(j).split(".")[:L + 1 - level]) for level in range(1, L + 1)
-                 if lowest(j, level, among) == j]
+        leads = [
+            ".".join(c.code(j).split(".")[: L + 1 - level])
+            for level in range(1, L + 1)
+            if lowest(j, level, among) == j
+        ]
         if sorted(up[c.code(j)]["controller_of"]) != sorted(leads):
             return False
     return True
@@ -87,19 +106,33 @@ def trouble(i, among):
     s = state(i)
     up = {n["code"] for n in s["nodes"] if n["agent"] == "up"}
     missing = [j for j in among or live if c.code(j) not in up]
-    return "\n".join([f"{g['code']} {g['controller']} {g['nodes']} nodes" for g in s["groups"]] +
-                     [f"{c.code(j)}: {state(j)['groups']}\n" + "\n".join(c.log(j).splitlines()[-8:]) for j in missing[:3]])
+    return "\n".join(
+        [f"{g['code']} {g['controller']} {g['nodes']} nodes" for g in s["groups"]]
+        + [
+            f"{c.code(j)}: {state(j)['groups']}\n" + "\n".join(c.log(j).splitlines()[-8:])
+            for j in missing[:3]
+        ]
+    )
 
 
 def heals(i, what, among=None):
     began = time.monotonic()
     good = until(lambda: is_right(i, among), WAIT)
-    ok(f"{what}: one controller a group, sums right ({time.monotonic() - began:.1f} s)", good, good or trouble(i, among))
+    ok(
+        f"{what}: one controller a group, sums right ({time.monotonic() - began:.1f} s)",
+        good,
+        good or trouble(i, among),
+    )
 
 
 def run(i, *words):
-    return subprocess.Popen(c.words(i, EHCTL, *words), stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        c.words(i, EHCTL, *words),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def where():
@@ -108,17 +141,22 @@ def where():
 
 
 def script(k, seconds, word):
-    """Task k: says where it runs, waits for the word, which is a file, and ends within so many seconds."""
+    """Task k: says where it runs, waits for the word, which is a file, and ends within so many
+    seconds."""
     wait = f"until [ -e {word} ]; do sleep 1; done; " if word else ""
-    return f"readlink /proc/self/ns/net; {wait}sleep {seconds * random.random():.2f}; exit {k % 200}"
+    return (
+        f"readlink /proc/self/ns/net; {wait}sleep {seconds * random.random():.2f}; exit {k % 200}"
+    )
 
 
 class Session:
     """The tasks of one managed session, each an exec that the kernel may hand to another node."""
+
     PARENT = """if 1:
         import json, subprocess, sys
         pipe = subprocess.PIPE
-        tasks = [subprocess.Popen(["sh", "-c", s], stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
+        streams = {"stdin": subprocess.DEVNULL, "stdout": pipe, "stderr": pipe, "text": True}
+        tasks = [subprocess.Popen(["sh", "-c", s], **streams)
                  for s in json.load(open(sys.argv[1]))]
         for t in tasks:
             out, err = t.communicate()
@@ -130,8 +168,16 @@ class Session:
         with open(file, "w") as f:
             json.dump(scripts, f)
         # forked, not vforked: that would wait for each one's placement
-        self.process = run(i, "run", "--", sys.executable, "-c",
-                           "import subprocess; subprocess._USE_VFORK = subprocess._USE_POSIX_SPAWN = False\n" + self.PARENT, file)
+        self.process = run(
+            i,
+            "run",
+            "--",
+            sys.executable,
+            "-c",
+            "import subprocess; subprocess._USE_VFORK = subprocess._USE_POSIX_SPAWN = False\n"
+            + self.PARENT,
+            file,
+        )
 
     def is_lost(self, k):
         """Its process is not known here."""
@@ -153,9 +199,16 @@ class Apart:
         return [(status, out, err) for (out, err), status in ended], ""
 
     def is_lost(self, k):
-        """Whether its home says so. A task whose last descriptors were closed when it was cut off can say nothing itself."""
-        ids = [e["id"] for e in heard() if e["event"] == "place" and e["pid"] == self.processes[k].pid]
-        return bool(ids) and until(lambda: any(e["event"] == "finish" and e["id"] == ids[-1] and e["lost"] for e in heard()))
+        """Whether its home says so. A task whose last descriptors were closed when it was cut off
+        can say nothing itself."""
+        ids = [
+            e["id"] for e in heard() if e["event"] == "place" and e["pid"] == self.processes[k].pid
+        ]
+        return bool(ids) and until(
+            lambda: any(
+                e["event"] == "finish" and e["id"] == ids[-1] and e["lost"] for e in heard()
+            )
+        )
 
 
 def burst(i, n, seconds, word=None):
@@ -164,12 +217,21 @@ def burst(i, n, seconds, word=None):
 
 
 def in_flight(word):
-    """A burst of which a good part runs elsewhere, while the rest is on its way. However slow this machine is, so many are there
-    at the same time, as none ends before the word."""
+    """A burst of which a good part runs elsewhere, while the rest is on its way. However slow this
+    machine is, so many are there at the same time, as none ends before the word."""
     tasks = burst(home, TASKS, 4, word)
-    must("tasks are in flight", until(lambda: sum(
-        t["executor"] != c.code(home) for t in c.ask(home, {"command": "tasks"})["tasks"] if t["home"] == c.code(home)) >= TASKS // 8),
-        c.log(home)[-2000:])
+    must(
+        "tasks are in flight",
+        until(
+            lambda: sum(
+                t["executor"] != c.code(home)
+                for t in c.ask(home, {"command": "tasks"})["tasks"]
+                if t["home"] == c.code(home)
+            )
+            >= TASKS // 8
+        ),
+        c.log(home)[-2000:],
+    )
     return tasks
 
 
@@ -182,7 +244,9 @@ def verdicts(tasks, dead=()):
         wrong.append(trouble)
     for k, (status, out, err) in enumerate(results):
         lines = out.split()
-        lost = "reported as killed" in err or (dead and not err and status == -signal.SIGKILL and tasks.is_lost(k))
+        lost = "reported as killed" in err or (
+            dead and not err and status == -signal.SIGKILL and tasks.is_lost(k)
+        )
         if lost and len(lines) <= 1 and dead:
             at["lost"] = at.get("lost", 0) + 1
         elif status != k % 200 or len(lines) != 1:
@@ -200,22 +264,33 @@ if not IN_GUEST:
         c.start(i, ready=False)
 heals(SIZE - 1, f"{SIZE} agents started in any order")
 memory = [c.memory(i) for i in range(SIZE)]
-ok(f"resident memory of an agent: {min(memory)} to {max(memory)} KiB",
-   (saw := max(memory)) <= 16384, saw)
+ok(
+    f"resident memory of an agent: {min(memory)} to {max(memory)} KiB",
+    (saw := max(memory)) <= 16384,
+    saw,
+)
 
 # a node with guests is a sender; its own tasks go over the whole tree
 home = SIZE - 1
 guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(LOADED)]
-loads = lambda: {n["code"]: n["load"] for n in state(0)["nodes"]}      # those that it sees: on a busy machine not always all
+loads = lambda: {
+    n["code"]: n["load"] for n in state(0)["nodes"]
+}  # those that it sees: on a busy machine not always all
 must("the last node is loaded", until(lambda: loads().get(c.code(home)) == LOADED, WAIT), loads())
 at, wrong = verdicts(burst(home, 3 * SIZE // 2, 3))
 groups = {group(i, 1) for i in at if isinstance(i, int)}
 ok(f"all {3 * SIZE // 2} tasks of a burst end as they should", not wrong, wrong[:5])
-ok(f"and run in {len(groups)} of {SIZE >> N} groups, on {len(at)} nodes",
-   (saw := len(groups)) > (SIZE >> N) // 2, saw)
+ok(
+    f"and run in {len(groups)} of {SIZE >> N} groups, on {len(at)} nodes",
+    (saw := len(groups)) > (SIZE >> N) // 2,
+    saw,
+)
 
 events_in = tempfile.TemporaryFile("w+")
-events = subprocess.Popen(c.words(home, EHCTL, "watch", "--json"), stdout=os.open(f"/proc/self/fd/{events_in.fileno()}", os.O_WRONLY))
+events = subprocess.Popen(
+    c.words(home, EHCTL, "watch", "--json"),
+    stdout=os.open(f"/proc/self/fd/{events_in.fileno()}", os.O_WRONLY),
+)
 
 
 def heard():
@@ -233,9 +308,12 @@ def next_placed():
 
 place = next_placed()
 steps = c.ask(home, {"command": "why", "id": place["id"]})["steps"]
-ok("why names the controllers that were asked, and the way",
-   any("led by" in s["what"] for s in steps) and any(f"path: {c.code(home)} " in s["what"] for s in steps),
-   "\n".join(s["what"] for s in steps))
+ok(
+    "why names the controllers that were asked, and the way",
+    any("led by" in s["what"] for s in steps)
+    and any(f"path: {c.code(home)} " in s["what"] for s in steps),
+    "\n".join(s["what"] for s in steps),
+)
 
 
 def story(what, victims, heal_from):
@@ -253,10 +331,20 @@ def story(what, victims, heal_from):
         out = task.communicate()[0].strip()
         if task.returncode == 0 and where().get(out, home) != home:
             probe = time.monotonic() - began
-    ok(f"{what}: a new task is placed elsewhere after {probe or 99:.2f} s", probe, c.log(home)[-1500:])
+    ok(
+        f"{what}: a new task is placed elsewhere after {probe or 99:.2f} s",
+        probe,
+        c.log(home)[-1500:],
+    )
     at, wrong = verdicts(tasks, victims)
-    ok(f"of {TASKS} tasks in flight {at.get('lost', 0)} are reported lost, the others end once and right", not wrong,
-       wrong[:5])
+    ok(
+        (
+            f"of {TASKS} tasks in flight {at.get('lost', 0)} are reported lost, the others end once"
+            " and right"
+        ),
+        not wrong,
+        wrong[:5],
+    )
     heals(heal_from, what)
     for v in victims:
         c.start(v, ready=False)
@@ -279,7 +367,9 @@ if L > 1:
     c.net.switch("link", "add", "br1", "type", "bridge")
     c.net.switch("link", "set", "br1", "up")
     guests = [run(home - 1, "exec", c.code(home), "--", "sleep", "1000") for _ in range(LOADED)]
-    must("they are known to load it", until(lambda: loads().get(c.code(home), 0) >= LOADED), loads())
+    must(
+        "they are known to load it", until(lambda: loads().get(c.code(home), 0) >= LOADED), loads()
+    )
     word = os.path.join(words.name, "a-partition")
     tasks = in_flight(word)
     for i in apart:
@@ -288,8 +378,14 @@ if L > 1:
     heals(apart[-1], "a partition: the small side", set(apart))
     heals(home, "the large side", set(rest))
     at, wrong = verdicts(tasks, apart)
-    ok(f"{at.get('lost', 0)} of {TASKS} tasks in flight are reported lost, the others end once and right", not wrong,
-       wrong[:5])
+    ok(
+        (
+            f"{at.get('lost', 0)} of {TASKS} tasks in flight are reported lost, the others end once"
+            " and right"
+        ),
+        not wrong,
+        wrong[:5],
+    )
     for i in apart:
         c.net.switch("link", "set", c.net.port(i), "master", "br0")
     heals(home, "after healing")

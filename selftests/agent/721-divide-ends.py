@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ehctl divide: it ends, with all that it started, whatever its commands, its hosts and its agent do; and leaves nothing."""
+"""ehctl divide: it ends, with all that it started, whatever its commands, its hosts and its agent
+do; and leaves nothing."""
 
 import os, resource, signal, subprocess, sys, tempfile
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 from ktap import done, ok
@@ -18,8 +20,14 @@ def start(*words, command="divide", **more):
     """ehctl divide, not waited for; its temporary files have a directory of their own."""
     env = {**os.environ, "TMPDIR": tmp, **more.pop("env", {})}
     with c.net.enter(0):
-        return subprocess.Popen([EHCTL, command, *words], stdin=subprocess.DEVNULL,
-                                **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}, text=True, cwd=top, env=env)
+        return subprocess.Popen(
+            [EHCTL, command, *words],
+            stdin=subprocess.DEVNULL,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
+            text=True,
+            cwd=top,
+            env=env,
+        )
 
 
 def outcome(p, limit=WAIT):
@@ -42,7 +50,10 @@ def program(folder, text):
     with open(path, "w") as f:
         f.write(text)
     os.chmod(path, 0o755)
-    return {"PATH": f"{os.path.dirname(path)}:{os.environ['PATH']}", "TMPDIR": os.path.dirname(path)}
+    return {
+        "PATH": f"{os.path.dirname(path)}:{os.environ['PATH']}",
+        "TMPDIR": os.path.dirname(path),
+    }
 
 
 def pids(name):
@@ -67,30 +78,82 @@ def kept(name):
 def ends(name, p, want):
     got = outcome(p)
     ok(f"{name}: it ends", got[0] == want, got)
-    ok(f"{name}: and what it has started", until(lambda: not any(alive(pid) for pid in pids(name))), pids(name))
+    ok(
+        f"{name}: and what it has started",
+        until(lambda: not any(alive(pid) for pid in pids(name))),
+        pids(name),
+    )
 
 
 ok("agents", c.start_all(), c.log(0))
 
-# hosts whose cat does not end, or is slower with what follows than with the first byte; they take their time
-stuck = start("--size", "6", "--cmd", "echo {first}", "--slots", "1", "--hosts", "n0",
-              env=program("bin-stuck", f"#!/bin/sh\n/bin/cat\n{kept('stuck')}\n"))
-late = start("--size", "60", "--cmd", "seq {first} {last}", "--slots", "1", "--hosts", "n1", "--quiet", "--combine", "wc -l",
-             env=program("bin-late", "#!/usr/bin/python3 -IS\nimport os, time\nfor i in range(1 << 30):\n"
-                         "    b = os.read(0, 65536)\n    if not b:\n        break\n"
-                         "    time.sleep(0.7 if 0 < i < 6 else 0)\n    os.write(1, b)\n"))
+# hosts whose cat does not end, or is slower with what follows than with the first byte; they take
+# their time
+stuck = start(
+    "--size",
+    "6",
+    "--cmd",
+    "echo {first}",
+    "--slots",
+    "1",
+    "--hosts",
+    "n0",
+    env=program("bin-stuck", f"#!/bin/sh\n/bin/cat\n{kept('stuck')}\n"),
+)
+late = start(
+    "--size",
+    "60",
+    "--cmd",
+    "seq {first} {last}",
+    "--slots",
+    "1",
+    "--hosts",
+    "n1",
+    "--quiet",
+    "--combine",
+    "wc -l",
+    env=program(
+        "bin-late",
+        (
+            "#!/usr/bin/python3 -IS\nimport os, time\nfor i in range(1 << 30):\n"
+            "    b = os.read(0, 65536)\n    if not b:\n        break\n"
+            "    time.sleep(0.7 if 0 < i < 6 else 0)\n    os.write(1, b)\n"
+        ),
+    ),
+)
 
 # ^C
-p = start("--size", "100", "--cmd", f"if [ {{count}} -lt 5 ]; then echo $$ >>{top}/first; sleep 0.2; else {kept('parts')}; fi",
-          "--probe", "1", "--slots", "1")
-ok("parts run", until(lambda: sum(map(alive, pids("parts"))) >= 2 or p.poll() is not None), pids("parts"))
+p = start(
+    "--size",
+    "100",
+    "--cmd",
+    f"if [ {{count}} -lt 5 ]; then echo $$ >>{top}/first; sleep 0.2; else {kept('parts')}; fi",
+    "--probe",
+    "1",
+    "--slots",
+    "1",
+)
+ok(
+    "parts run",
+    until(lambda: sum(map(alive, pids("parts"))) >= 2 or p.poll() is not None),
+    pids("parts"),
+)
 p.send_signal(signal.SIGINT)
 ends("parts", p, 130)
 p = start("--size", "4", "--cmd", "echo {first}", "--combine", kept("combine"), "--hosts", "n0")
 ok("the command of --combine runs", until(lambda: pids("combine") or p.poll() is not None))
 p.send_signal(signal.SIGINT)
 ends("combine", p, 130)
-p = start("--size", "4", "--cmd", "head -c 1000000 /dev/zero; : {first}", "--combine", kept("full"), "--hosts", "n0")
+p = start(
+    "--size",
+    "4",
+    "--cmd",
+    "head -c 1000000 /dev/zero; : {first}",
+    "--combine",
+    kept("full"),
+    "--hosts",
+    "n0",
+)
 ok("the command of --combine does not read", until(lambda: pids("full") or p.poll() is not None))
 p.send_signal(signal.SIGTERM)
 ends("full", p, 143)
@@ -105,7 +168,10 @@ c.agents[0].send_signal(signal.SIGSTOP)
 def asks():
     """Whether it has a connection to the agent, which does not answer."""
     try:
-        return any("socket:" in os.readlink(f"/proc/{p.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{p.pid}/fd"))
+        return any(
+            "socket:" in os.readlink(f"/proc/{p.pid}/fd/{fd}")
+            for fd in os.listdir(f"/proc/{p.pid}/fd")
+        )
     except FileNotFoundError:
         return False
 
@@ -118,7 +184,11 @@ ok("the agent goes on", c.all_up(range(2)))
 
 # SIGKILL
 p = start("--size", "8", "--cmd", f": {{first}}; {kept('killed')}", "--slots", "1")
-ok("a part on each host runs", until(lambda: sum(map(alive, pids("killed"))) == 2 or p.poll() is not None), pids("killed"))
+ok(
+    "a part on each host runs",
+    until(lambda: sum(map(alive, pids("killed"))) == 2 or p.poll() is not None),
+    pids("killed"),
+)
 p.kill()
 ends("killed", p, -signal.SIGKILL)
 for folder in os.listdir(tmp):
@@ -136,32 +206,75 @@ def unread(*words, command="divide"):
 
 
 status = unread("--size", "5", "--cmd", "exit 1; {first}", "--hosts", "n0")
-ok("nobody reads the messages of divide", status == 1 and not os.listdir(tmp), (status, os.listdir(tmp)))
+ok(
+    "nobody reads the messages of divide",
+    status == 1 and not os.listdir(tmp),
+    (status, os.listdir(tmp)),
+)
 status = unread("--make", "--hosts", "n0", "--", "nosuch", command="dag")
-ok("nobody reads the messages of dag", status and status > 0 and not os.listdir(tmp), (status, os.listdir(tmp)))
+ok(
+    "nobody reads the messages of dag",
+    status and status > 0 and not os.listdir(tmp),
+    (status, os.listdir(tmp)),
+)
 
 # before what follows leaves n1 no place
 status, out, err = outcome(stuck)
-ok("a host where a command does not end is not used", status == 1 and "n0 is not used" in err and
-   until(lambda: not any(map(alive, pids("stuck")))), (status, err))
+ok(
+    "a host where a command does not end is not used",
+    status == 1 and "n0 is not used" in err and until(lambda: not any(map(alive, pids("stuck")))),
+    (status, err),
+)
 status, out, err = outcome(late)
-ok("a host that is late after the first byte is used", (status, out, err) == (0, "60\n", ""),
-   (status, out, err))
+ok(
+    "a host that is late after the first byte is used",
+    (status, out, err) == (0, "60\n", ""),
+    (status, out, err),
+)
 
 # more parts than descriptors
-status, out, err = divide("--size", "600", "--cmd", "seq {first} {last}", "--slots", "16", "--hosts", "n0", "--combine", "wc -l",
-                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32)))
+status, out, err = divide(
+    "--size",
+    "600",
+    "--cmd",
+    "seq {first} {last}",
+    "--slots",
+    "16",
+    "--hosts",
+    "n0",
+    "--combine",
+    "wc -l",
+    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32)),
+)
 ok("more parts than descriptors", (status, out) == (0, "600\n"), (status, out, err))
 
 # more parts at a time than a node takes
 go, said = os.path.join(top, "go"), os.path.join(top, "said")
 with open(said, "w") as f:
-    p = start("--size", "140", "--cmd", f"while [ ! -e {go} ]; do sleep 0.2; done; echo {{count}}", "--slots", "70",
-              "--hosts", "n1", "--quiet", "--combine", "awk '{n += $1} END {print n}'", stderr=f)
-ok("more parts at a time than a node takes: some wait", until(lambda: "some parts wait" in open(said).read() or p.poll() is not None))
+    p = start(
+        "--size",
+        "140",
+        "--cmd",
+        f"while [ ! -e {go} ]; do sleep 0.2; done; echo {{count}}",
+        "--slots",
+        "70",
+        "--hosts",
+        "n1",
+        "--quiet",
+        "--combine",
+        "awk '{n += $1} END {print n}'",
+        stderr=f,
+    )
+ok(
+    "more parts at a time than a node takes: some wait",
+    until(lambda: "some parts wait" in open(said).read() or p.poll() is not None),
+)
 open(go, "w").close()
 status, out, _ = outcome(p)
 err = open(said).read()
-ok("and start later, which is said once",
-   (status, out, err.count("some parts wait"), err.count("other hosts")) == (0, "140\n", 1, 0), (status, out, err))
+ok(
+    "and start later, which is said once",
+    (status, out, err.count("some parts wait"), err.count("other hosts")) == (0, "140\n", 1, 0),
+    (status, out, err),
+)
 done()

@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A view's two sides without agents: ehview and ehfiles, joined by a socket. A directory is changed at home and through
-the view, at random, and both must show the same each time. EHS_SEED=N repeats a walk, EHS_ROUNDS=N makes it longer."""
+"""A view's two sides without agents: ehview and ehfiles, joined by a socket. A directory is changed
+at home and through the view, at random, and both must show the same each time. EHS_SEED=N repeats a
+walk, EHS_ROUNDS=N makes it longer."""
 
 import errno, mmap, os, random, shutil, signal, stat, subprocess, sys, tempfile, threading
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from joined import View
 from ktap import done, must, ok, skip_all
@@ -13,7 +15,7 @@ from wait import until
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
-RENAMES = ("82", "264", "316", "38", "276")     # rename(), renameat(), renameat2() on x86-64 and arm64
+RENAMES = ("82", "264", "316", "38", "276")  # rename(), renameat(), renameat2() on x86-64 and arm64
 
 
 def what(path):
@@ -26,7 +28,15 @@ def what(path):
 
 def what_there(path):
     st = os.lstat(path)
-    seen = [oct(st.st_mode), st.st_ino, st.st_nlink, st.st_uid, st.st_gid, st.st_mtime_ns, st.st_ctime_ns]
+    seen = [
+        oct(st.st_mode),
+        st.st_ino,
+        st.st_nlink,
+        st.st_uid,
+        st.st_gid,
+        st.st_mtime_ns,
+        st.st_ctime_ns,
+    ]
     if stat.S_ISLNK(st.st_mode):
         seen.append(os.readlink(path))
     elif stat.S_ISREG(st.st_mode):
@@ -60,13 +70,31 @@ class Walk:
     def step(self, top):
         self.top = top
         path, other = os.path.join(top, self.path()), os.path.join(top, self.path())
-        do = self.pick(["write"] * 4 + ["append", "patch", "truncate", "map", "mkdir", "mkdir", "rename", "rename", "link", "symlink",
-                        "unlink", "rmdir", "chmod", "times", "replace"])
+        do = self.pick(
+            ["write"] * 4
+            + [
+                "append",
+                "patch",
+                "truncate",
+                "map",
+                "mkdir",
+                "mkdir",
+                "rename",
+                "rename",
+                "link",
+                "symlink",
+                "unlink",
+                "rmdir",
+                "chmod",
+                "times",
+                "replace",
+            ]
+        )
         try:
             getattr(self, do)(path, other)
         except OSError as e:
-            return do, path[len(top):], other[len(top):], errno.errorcode[e.errno]
-        return do, path[len(top):], other[len(top):], "done"
+            return do, path[len(top) :], other[len(top) :], errno.errorcode[e.errno]
+        return do, path[len(top) :], other[len(top) :], "done"
 
     def write(self, path, other):
         with open(path, "wb") as f:
@@ -108,9 +136,10 @@ class Walk:
         os.rename(path, other)
 
     def link(self, path, other):
-        # home tells of a second name in a directory that it watches, as the view has looked into it: docs/transparency.md
+        # home tells of a second name in a directory that it watches, as the view has looked into
+        # it: docs/transparency.md
         self.view.sync()
-        os.path.lexists(self.at + other[len(self.top):])
+        os.path.lexists(self.at + other[len(self.top) :])
         os.link(path, other, follow_symlinks=False)
 
     def symlink(self, path, other):
@@ -134,7 +163,9 @@ def all_paths(top):
     """What there is, and what there may have been."""
     found = [""]
     for folder, folders, files in os.walk(top):
-        found += [os.path.join(folder, f)[len(top) + 1:] for f in folders + files + ["a", "b", "c"]]
+        found += [
+            os.path.join(folder, f)[len(top) + 1 :] for f in folders + files + ["a", "b", "c"]
+        ]
     return sorted(set(found))
 
 
@@ -156,7 +187,7 @@ def walk(home, at, view, rounds, seed):
             there = w.random.random() < 0.5
             history.append(("view:" if there else "home:", *w.step(at if there else home)))
             if there and w.random.random() < 0.3:
-                what(os.path.join(at, w.path()))     # so that it is kept
+                what(os.path.join(at, w.path()))  # so that it is kept
         view.sync(ended=True)
         view.sync()
         if not compare(home, at, history):
@@ -165,7 +196,8 @@ def walk(home, at, view, rounds, seed):
 
 
 def close_to_open(home, at):
-    """What is written and closed on one side is read by the next open on the other, without any word."""
+    """What is written and closed on one side is read by the next open on the other, without any
+    word."""
     for i in range(300):
         text = f"{i % 7}" * (1 + i % 3)
         here, there = (home, at) if i % 2 else (at, home)
@@ -185,12 +217,16 @@ def under_way(home, at, view):
     what(os.path.join(at, "sent"))
     os.path.lexists(os.path.join(at, "sent/in"))
     os.kill(view.files.pid, signal.SIGSTOP)
-    mover = threading.Thread(target=os.rename, args=(os.path.join(at, "sent"), os.path.join(at, "arrived")))
+    mover = threading.Thread(
+        target=os.rename, args=(os.path.join(at, "sent"), os.path.join(at, "arrived"))
+    )
     mover.start()
     of = lambda name, word: open(f"/proc/self/task/{mover.native_id}/{name}").read().split()[word]
-    must("the request is on its way",
-         until(lambda: of("syscall", 0) in RENAMES and of("stat", 2) in "DS"),
-         (of("syscall", 0), of("stat", 2)))
+    must(
+        "the request is on its way",
+        until(lambda: of("syscall", 0) in RENAMES and of("stat", 2) in "DS"),
+        (of("syscall", 0), of("stat", 2)),
+    )
     os.rename(os.path.join(home, "replacing"), os.path.join(home, "sent"))
     os.kill(view.files.pid, signal.SIGCONT)
     mover.join()
@@ -238,8 +274,8 @@ def fill(top, **files):
 
 
 def mounted_in(home, at, view):
-    """What is mounted in home's directory belongs to another server, or to none: /proc has the memory of processes. Only a
-    file that is mounted is found, unless it is the kernel's."""
+    """What is mounted in home's directory belongs to another server, or to none: /proc has the
+    memory of processes. Only a file that is mounted is found, unless it is the kernel's."""
     os.mkdir(os.path.join(home, "mounts"))
     names = [os.path.join(home, "mounts", name) for name in ("proc", "tmp", "file", "status")]
     for name in names[:2]:
@@ -247,20 +283,29 @@ def mounted_in(home, at, view):
     for name in names[2:]:
         open(name, "w").close()
     fill(home, bound="bound")
-    made = not (libc.mount(b"proc", names[0].encode(), b"proc", 0, None) or
-                libc.mount(b"tmpfs", names[1].encode(), b"tmpfs", 0, None) or
-                libc.mount(os.path.join(home, "bound").encode(), names[2].encode(), None, 4096, None) or
-                libc.mount(b"/proc/self/status", names[3].encode(), None, 4096, None))
+    made = not (
+        libc.mount(b"proc", names[0].encode(), b"proc", 0, None)
+        or libc.mount(b"tmpfs", names[1].encode(), b"tmpfs", 0, None)
+        or libc.mount(os.path.join(home, "bound").encode(), names[2].encode(), None, 4096, None)
+        or libc.mount(b"/proc/self/status", names[3].encode(), None, 4096, None)
+    )
     try:
         fill(names[1], inside="x")
         view.sync()
-        there = [os.path.join(at, "mounts", name) for name in
-                 ("proc/self/environ", "proc/1/mem", "proc/version", "tmp/inside", "status")]
+        there = [
+            os.path.join(at, "mounts", name)
+            for name in ("proc/self/environ", "proc/1/mem", "proc/version", "tmp/inside", "status")
+        ]
         with open(os.path.join(at, "mounts/file")) as f:
-            return made and f.read() == "bound" and \
-                all(what(path) in ("EACCES", "ENOENT") for path in there) and \
-                all(cannot_list(os.path.join(at, "mounts", name)) for name in ("proc", "tmp")) and \
-                all(cannot_make(os.path.join(at, "mounts", name, "new")) for name in ("proc", "tmp"))
+            return (
+                made
+                and f.read() == "bound"
+                and all(what(path) in ("EACCES", "ENOENT") for path in there)
+                and all(cannot_list(os.path.join(at, "mounts", name)) for name in ("proc", "tmp"))
+                and all(
+                    cannot_make(os.path.join(at, "mounts", name, "new")) for name in ("proc", "tmp")
+                )
+            )
     finally:
         for name in names:
             libc.umount2(name.encode(), 2)
@@ -284,7 +329,8 @@ def cannot_make(path):
 
 
 def replaced(home, at, view):
-    """What is still open here is another file at home now: it says nothing about the name that it had."""
+    """What is still open here is another file at home now: it says nothing about the name that it
+    had."""
     os.makedirs(os.path.join(home, "dir"))
     os.makedirs(os.path.join(home, "newdir/in"))
     fill(home, file="old", newfile="new one", gone="old", moved="old")
@@ -294,7 +340,12 @@ def replaced(home, at, view):
     if not compare(home, at, []):
         return False
     names = ["dir", "file", "link", "gone", "moved"]
-    held = {name: os.open(os.path.join(at, name), os.O_PATH | os.O_NOFOLLOW if name == "link" else os.O_RDONLY) for name in names}
+    held = {
+        name: os.open(
+            os.path.join(at, name), os.O_PATH | os.O_NOFOLLOW if name == "link" else os.O_RDONLY
+        )
+        for name in names
+    }
     try:
         for name in ("dir", "file", "link"):
             os.rename(os.path.join(home, "new" + name), os.path.join(home, name))
@@ -323,7 +374,10 @@ try:
     view = View(home, at)
     seed = new_seed()
     rounds = int(os.environ.get("EHS_ROUNDS", 300))
-    ok(f"{rounds} rounds of changes on both sides look the same on both", walk(home, at, view, rounds, seed))
+    ok(
+        f"{rounds} rounds of changes on both sides look the same on both",
+        walk(home, at, view, rounds, seed),
+    )
     ok("what is closed on one side the next open on the other reads", close_to_open(home, at))
 
     ok("files that are open here and replaced at home", replaced(home, at, view))
@@ -337,9 +391,12 @@ try:
     for i in range(1500):
         open(os.path.join(home, "big", str(i)), "w").close()
     view.sync()
-    ok("a directory that is too large for a list",
-       sorted(os.listdir(os.path.join(at, "big"))) == sorted(os.listdir(os.path.join(home, "big"))) and
-       not os.path.exists(os.path.join(at, "big/new")) and os.path.exists(os.path.join(at, "big/7")))
+    ok(
+        "a directory that is too large for a list",
+        sorted(os.listdir(os.path.join(at, "big"))) == sorted(os.listdir(os.path.join(home, "big")))
+        and not os.path.exists(os.path.join(at, "big/new"))
+        and os.path.exists(os.path.join(at, "big/7")),
+    )
     open(os.path.join(home, "big/new"), "w").close()
     view.sync()
     ok("and a new name in it", os.path.exists(os.path.join(at, "big/new")))
@@ -362,18 +419,27 @@ try:
     os.path.exists(os.path.join(at, "big/sub/other"))
     for fd in held:
         glance_at(fd)
-    ok("a lost list of news", os.path.exists(os.path.join(at, "big/sub/gone")) and compare(home, at, []))
+    ok(
+        "a lost list of news",
+        os.path.exists(os.path.join(at, "big/sub/gone")) and compare(home, at, []),
+    )
     for fd in held:
         os.close(fd)
 
     # One holds a directory's lock and waits for home, who is silent; then all ends.
     os.kill(view.files.pid, signal.SIGSTOP)
-    waiting = [subprocess.Popen(["touch", os.path.join(at, f"big/w{i}")], stderr=subprocess.DEVNULL) for i in range(4)]
+    waiting = [
+        subprocess.Popen(["touch", os.path.join(at, f"big/w{i}")], stderr=subprocess.DEVNULL)
+        for i in range(4)
+    ]
     states = lambda: [open(f"/proc/{p.pid}/stat").read().split()[2] for p in waiting]
     must("all wait", until(lambda: all(s in "DS" for s in states())), states())
     os.kill(view.view.pid, signal.SIGKILL)
-    ok("without ehview what waits gets errors",
-       until(lambda: all(p.poll() is not None for p in waiting)) and all(p.returncode for p in waiting))
+    ok(
+        "without ehview what waits gets errors",
+        until(lambda: all(p.poll() is not None for p in waiting))
+        and all(p.returncode for p in waiting),
+    )
     view.view.wait()
     view.files.kill()
     ok("and nothing holds it", (saw := libc.umount2(at.encode(), 0)) == 0, saw)

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What ehlaunch does for views, without an agent: this program is the agent, also a hostile one. EHS_SEED=N repeats the
-random packets, EHS_ROUNDS=N sends more."""
+"""What ehlaunch does for views, without an agent: this program is the agent, also a hostile one.
+EHS_SEED=N repeats the random packets, EHS_ROUNDS=N sends more."""
 
 import array, ctypes, errno, os, random, select, signal, socket, struct, subprocess, sys, tempfile
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, must, ok, skip, skip_all
 from mounts import CLONE_NEWNS, libc, mounted, own_mounts
@@ -16,28 +17,41 @@ from wait import WAIT, until
 if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
 USER, NAME, OTHER = 2001, "eha", 2002
-NAMES = """LAUNCH_VERSION LAUNCH_START LAUNCH_MOUNT LAUNCH_FILES LAUNCH_READY LAUNCH_REQUEST LAUNCH_FOREIGN
-    LAUNCH_ACCOUNT LAUNCH_CGROUP LAUNCH_OVER LAUNCH_STAY LAUNCH_VIEW sizeof(struct)launch_stay offsetof(struct)launch_stay,token LAUNCH_USER_MAX VIEW_TREES_MAX EHS_PATH_MAX sizeof(struct)launch_start
-    offsetof(struct)launch_start,flags offsetof(struct)launch_start,uid offsetof(struct)launch_start,gid
-    offsetof(struct)launch_start,loginuid offsetof(struct)launch_start,user offsetof(struct)launch_start,id""".split()
+NAMES = """
+    LAUNCH_VERSION LAUNCH_START LAUNCH_MOUNT LAUNCH_FILES LAUNCH_READY LAUNCH_REQUEST
+    LAUNCH_FOREIGN LAUNCH_ACCOUNT LAUNCH_CGROUP LAUNCH_OVER LAUNCH_STAY LAUNCH_VIEW
+    sizeof(struct)launch_stay offsetof(struct)launch_stay,token LAUNCH_USER_MAX VIEW_TREES_MAX
+    EHS_PATH_MAX sizeof(struct)launch_start offsetof(struct)launch_start,flags
+    offsetof(struct)launch_start,uid offsetof(struct)launch_start,gid
+    offsetof(struct)launch_start,loginuid offsetof(struct)launch_start,user
+    offsetof(struct)launch_start,id
+""".split()
 
 
 def layout():
     """Numbers of the C headers, from the compiler."""
     words = [name.replace(")", " ") + ")" if "(" in name else name for name in NAMES]
-    text = "#include <stdio.h>\n#include <stddef.h>\n#include <linux/ehsched.h>\n" \
-           "#include \"wire/launch.h\"\n#include \"wire/view.h\"\nint main(void) {" + \
-           "".join(f'printf("%lu\\n", (unsigned long)({w}));' for w in words) + "}"
+    text = (
+        "#include <stdio.h>\n#include <stddef.h>\n#include <linux/ehsched.h>\n"
+        '#include "wire/launch.h"\n#include "wire/view.h"\nint main(void) {'
+        + "".join(f'printf("%lu\\n", (unsigned long)({w}));' for w in words)
+        + "}"
+    )
     with tempfile.TemporaryDirectory() as d:
-        subprocess.run(["cc", "-Iuapi", "-Ilib", "-x", "c", "-", "-o", f"{d}/layout"], cwd=TOP, input=text, text=True,
-                       check=True)
+        subprocess.run(
+            ["cc", "-Iuapi", "-Ilib", "-x", "c", "-", "-o", f"{d}/layout"],
+            cwd=TOP,
+            input=text,
+            text=True,
+            check=True,
+        )
         out = subprocess.run([f"{d}/layout"], stdout=subprocess.PIPE, text=True, check=True).stdout
     return dict(zip(NAMES, map(int, out.split())))
 
 
 N = layout()
 READY, REQUEST, FOREIGN = N["LAUNCH_READY"], N["LAUNCH_REQUEST"], N["LAUNCH_FOREIGN"]
-NEWS = struct.Struct("Iii")     # stage, error, pid
+NEWS = struct.Struct("Iii")  # stage, error, pid
 VIEW_CONNECT = 2
 
 
@@ -49,8 +63,10 @@ class Launcher:
         def place():
             os.dup2(theirs.fileno(), 3)
             os.closerange(4, 300)
-        self.process = subprocess.Popen([os.path.join(BUILD, "bin", "ehlaunch"), *arguments], preexec_fn=place,
-                                        close_fds=False)
+
+        self.process = subprocess.Popen(
+            [os.path.join(BUILD, "bin", "ehlaunch"), *arguments], preexec_fn=place, close_fds=False
+        )
         theirs.close()
 
     def send(self, data, *fds):
@@ -101,18 +117,28 @@ def stay(token="", limit=0):
     text = bytearray(N["sizeof(struct)launch_stay"])
     struct.pack_into("I", text, 0, limit)
     at = N["offsetof(struct)launch_stay,token"]
-    text[at:at + len(token)] = token.encode()
+    text[at : at + len(token)] = token.encode()
     return bytes(text)
 
 
 def mount(paths, uid=USER, name=NAME, zero=0, ntrees=None, tail=None, stays=None):
-    return head("LAUNCH_MOUNT") + struct.pack("IIIi", zero, len(paths) if ntrees is None else ntrees, uid, 0) + \
-        user(name) + (stays or stay()) + (texts(*paths) if tail is None else tail)
+    return (
+        head("LAUNCH_MOUNT")
+        + struct.pack("IIIi", zero, len(paths) if ntrees is None else ntrees, uid, 0)
+        + user(name)
+        + (stays or stay())
+        + (texts(*paths) if tail is None else tail)
+    )
 
 
 def files(path, uid=USER, name=NAME, zero=0, tail=None, stays=None):
-    return head("LAUNCH_FILES") + struct.pack("IIi", zero, uid, 0) + user(name) + \
-        (stays or stay()) + (texts(path) if tail is None else tail)
+    return (
+        head("LAUNCH_FILES")
+        + struct.pack("IIi", zero, uid, 0)
+        + user(name)
+        + (stays or stay())
+        + (texts(path) if tail is None else tail)
+    )
 
 
 starts = [0]
@@ -122,17 +148,27 @@ def start(uid=USER, guest=None, view=True):
     """An end in a view."""
     q = bytearray(N["sizeof(struct)launch_start"])
     q[:8] = head("LAUNCH_START")
-    for field, value in ("flags", N["LAUNCH_VIEW"] if view else 0), ("uid", uid), ("gid", uid), ("loginuid", 0xffffffff):
+    for field, value in (
+        ("flags", N["LAUNCH_VIEW"] if view else 0),
+        ("uid", uid),
+        ("gid", uid),
+        ("loginuid", 0xFFFFFFFF),
+    ):
         struct.pack_into("I", q, N[f"offsetof(struct)launch_start,{field}"], value)
     starts[0] += 1
-    for field, text in ("user", NAME if uid == USER else "ehb"), ("id", guest or f"0.1:{starts[0]}"):
+    for field, text in ("user", NAME if uid == USER else "ehb"), (
+        "id",
+        guest or f"0.1:{starts[0]}",
+    ):
         at = N[f"offsetof(struct)launch_start,{field}"]
-        q[at:at + len(text)] = text.encode()
+        q[at : at + len(text)] = text.encode()
     return bytes(q)
 
 
 def children(pid, name):
-    return [child for child, (its, _, parent, *_) in running() if its == name and int(parent) == pid]
+    return [
+        child for child, (its, _, parent, *_) in running() if its == name and int(parent) == pid
+    ]
 
 
 def below(launcher, name):
@@ -153,7 +189,9 @@ class View:
         for path in paths:
             a, b = socket.socketpair()
             control, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            self.servers.append(subprocess.Popen([os.path.join(BUILD, "bin", "ehfiles"), path], stdin=its))
+            self.servers.append(
+                subprocess.Popen([os.path.join(BUILD, "bin", "ehfiles"), path], stdin=its)
+            )
             socket.send_fds(control, [struct.pack("II", 0, VIEW_CONNECT)], [b.fileno()])
             self.controls.append(control)
             its.close()
@@ -175,8 +213,9 @@ class View:
         self.news.close()
 
     def ended(self):
-        return until(lambda: all(gone(p) for p in self.view)) and \
-            all(s.wait(WAIT) is not None for s in self.servers)
+        return until(lambda: all(gone(p) for p in self.view)) and all(
+            s.wait(WAIT) is not None for s in self.servers
+        )
 
 
 def inside(ns, what):
@@ -189,7 +228,7 @@ def inside(ns, what):
             if libc.setns(ns, CLONE_NEWNS):
                 raise OSError(ctypes.get_errno(), "setns")
             os.write(w, str(what()).encode())
-        except Exception as e:      # the parent shows it
+        except Exception as e:  # the parent shows it
             os.write(w, repr(e).encode())
         os._exit(0)
     os.close(w)
@@ -234,15 +273,29 @@ ok("FUSE can be mounted here", l.ask(mount([])) == (READY, 0), l.ask(mount([])))
 # ---- a view ----
 
 v = View(l, ["/", f"{work}/tree"])
-ok("a view: its namespace and ehview's control", (v.stage, v.error, len(v.fds)) == (READY, 0, 2),
-   (v.stage, v.error, v.fds))
+ok(
+    "a view: its namespace and ehview's control",
+    (v.stage, v.error, len(v.fds)) == (READY, 0, 2),
+    (v.stage, v.error, v.fds),
+)
 ns = v.fds[0]
-ok("home's files are in it", inside(ns, lambda: open(f"{work}/tree/file").read()) == "of home",
-   inside(ns, lambda: open(f"{work}/tree/file").read()))
-ok("nothing in it grants rights, also not below this node's own directories", inside(ns, flags) == "", inside(ns, flags))
-ok("ehview is the user's, and cannot be traced by the user",
-   len(v.view) == 1 and f"Uid:\t{USER}\t{USER}\t{USER}\t{USER}\n" in open(f"/proc/{v.view[0]}/status").read() and
-   os.stat(f"/proc/{v.view[0]}/mem").st_uid == 0, open(f"/proc/{v.view[0]}/status").read())
+ok(
+    "home's files are in it",
+    inside(ns, lambda: open(f"{work}/tree/file").read()) == "of home",
+    inside(ns, lambda: open(f"{work}/tree/file").read()),
+)
+ok(
+    "nothing in it grants rights, also not below this node's own directories",
+    inside(ns, flags) == "",
+    inside(ns, flags),
+)
+ok(
+    "ehview is the user's, and cannot be traced by the user",
+    len(v.view) == 1
+    and f"Uid:\t{USER}\t{USER}\t{USER}\t{USER}\n" in open(f"/proc/{v.view[0]}/status").read()
+    and os.stat(f"/proc/{v.view[0]}/mem").st_uid == 0,
+    open(f"/proc/{v.view[0]}/status").read(),
+)
 ok("no process but its tasks is in it", mounted(work) == [], mounted(work))
 os.write(v.fds[1], struct.pack("II", 7, 0))
 ok("ehview answers", (saw := struct.unpack("I", os.read(v.fds[1], 4))) == (7,), saw)
@@ -257,16 +310,31 @@ def enter(launcher, ns, uid=USER):
 
 
 foreign = subprocess.Popen(["unshare", "--mount", "sleep", "infinity"])
-must("it has mounts of its own", until(lambda: os.stat(f"/proc/{foreign.pid}/ns/mnt").st_ino !=
-                                       os.stat("/proc/self/ns/mnt").st_ino))
-others = {"this host's own": "/proc/self/ns/mnt", "another one": f"/proc/{foreign.pid}/ns/mnt",
-          "a network namespace": "/proc/self/ns/net", "no namespace": "/dev/null"}
+must(
+    "it has mounts of its own",
+    until(
+        lambda: os.stat(f"/proc/{foreign.pid}/ns/mnt").st_ino != os.stat("/proc/self/ns/mnt").st_ino
+    ),
+)
+others = {
+    "this host's own": "/proc/self/ns/mnt",
+    "another one": f"/proc/{foreign.pid}/ns/mnt",
+    "a network namespace": "/proc/self/ns/net",
+    "no namespace": "/dev/null",
+}
 ours, theirs = socket.socketpair()
 with ours, l.send(start(), theirs.fileno(), ns) as news:
     theirs.close()
     stage, error, end = NEWS.unpack(news.recv(64))
-    ok("an end in it", stage == READY and os.stat(f"/proc/{end}/ns/mnt").st_ino == os.fstat(ns).st_ino, (stage, error))
-    ok("has no_new_privs", stage == READY and "NoNewPrivs:\t1\n" in open(f"/proc/{end}/status").read())
+    ok(
+        "an end in it",
+        stage == READY and os.stat(f"/proc/{end}/ns/mnt").st_ino == os.fstat(ns).st_ino,
+        (stage, error),
+    )
+    ok(
+        "has no_new_privs",
+        stage == READY and "NoNewPrivs:\t1\n" in open(f"/proc/{end}/status").read(),
+    )
 for what, path in others.items():
     fd = os.open(path, os.O_RDONLY)
     ok(f"{what} is refused", enter(l, fd) == (FOREIGN, 0), enter(l, fd))
@@ -277,7 +345,9 @@ foreign.wait()
 
 # ---- the guest that it joins: whose first end had to find out that it needs a view ----
 
-mounts = [m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")]
+mounts = [
+    m for m in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(f"{m}/cgroup.procs")
+]
 if mounts:
     root = tempfile.mkdtemp(prefix="ehs-test-", dir=mounts[0])
     lc = Launcher("--cgroup", root, "--view-own", f"{work}/own")
@@ -285,14 +355,26 @@ if mounts:
     for first in OTHER, USER:
         ours, theirs = socket.socketpair()
         again, theirs2 = socket.socketpair()
-        with ours, theirs, again, theirs2, lc.send(start(first, f"0.1:{first}", view=False), theirs.fileno()) as news:
+        with ours, theirs, again, theirs2, lc.send(
+            start(first, f"0.1:{first}", view=False), theirs.fileno()
+        ) as news:
             stage = NEWS.unpack(news.recv(64))[0]
             ok(f"a guest of {first} begins", stage == READY, stage)
             got = lc.ask(start(USER, f"0.1:{first}"), theirs2.fileno(), vc.fds[0])
             wanted = (READY, 0) if first == USER else (N["LAUNCH_CGROUP"], errno.EEXIST)
-            ok(f"an end of {USER} in it: {'it may' if first == USER else 'not in a guest of another'}", got == wanted, got)
+            ok(
+                (
+                    f"an end of {USER} in it:"
+                    f" {'it may' if first == USER else 'not in a guest of another'}"
+                ),
+                got == wanted,
+                got,
+            )
     vc.close()
-    ok("their cgroups are gone", until(lambda: not [d for d in os.scandir(f"{root}/guest") if d.is_dir()]))
+    ok(
+        "their cgroups are gone",
+        until(lambda: not [d for d in os.scandir(f"{root}/guest") if d.is_dir()]),
+    )
     lc.end()
     for part in sorted((d for d, _, _ in os.walk(root)), reverse=True):
         os.rmdir(part)
@@ -304,17 +386,34 @@ else:
 other = View(l, ["/"])
 l.process.kill()
 l.process.wait()
-ok("ehlaunch is killed: views go on", inside(ns, lambda: open(f"{work}/tree/file").read()) == "of home" and
-   not any(map(gone, v.view + other.view)))
+ok(
+    "ehlaunch is killed: views go on",
+    inside(ns, lambda: open(f"{work}/tree/file").read()) == "of home"
+    and not any(map(gone, v.view + other.view)),
+)
 l.socket.close()
 l = Launcher("--view-own", f"{work}/own")
 ok("the next one does not know them", enter(l, ns) == (FOREIGN, 0), enter(l, ns))
 v.close()
 ok("the agent closes a view: it has ended", v.ended())
-as_user = subprocess.run(["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", "kill", "-STOP",
-                          str(other.view[0])])
-ok("its user stops an ehview", as_user.returncode == 0 and
-   until(lambda: stat(other.view[0])[1] == "T"), stat(other.view[0]))
+as_user = subprocess.run(
+    [
+        "setpriv",
+        "--reuid",
+        str(USER),
+        "--regid",
+        str(USER),
+        "--clear-groups",
+        "kill",
+        "-STOP",
+        str(other.view[0]),
+    ]
+)
+ok(
+    "its user stops an ehview",
+    as_user.returncode == 0 and until(lambda: stat(other.view[0])[1] == "T"),
+    stat(other.view[0]),
+)
 other.close()
 ok("the agent closes that view: it has ended, too", other.ended(), stat(other.view[0]))
 
@@ -329,7 +428,10 @@ ok("and ends when the agent gives up", until(lambda: gone(keeper) and gone(waiti
 server.close()
 v = View(l, ["/"])
 os.kill(v.view[0], signal.SIGKILL)
-ok("ehview is killed: the agent sees that", select.select([v.news], [], [], WAIT)[0] and answer(v.news)[0] is None)
+ok(
+    "ehview is killed: the agent sees that",
+    select.select([v.news], [], [], WAIT)[0] and answer(v.news)[0] is None,
+)
 v.close()
 
 # ---- servers ----
@@ -347,21 +449,31 @@ s, news = serve(files("/"))
 answered = answer(news)
 ok("a server of home's files", answered[:2] == (READY, 0), answered)
 server = below(l, "ehfiles")
-ok("is the user's, without other rights, and cannot be traced by the user",
-   len(server) == 1 and until(lambda: os.stat(f"/proc/{server[0]}/mem").st_uid == 0) and
-   f"Uid:\t{USER}\t{USER}\t{USER}\t{USER}\n" in open(f"/proc/{server[0]}/status").read() and
-   "NoNewPrivs:\t1\n" in open(f"/proc/{server[0]}/status").read())
+ok(
+    "is the user's, without other rights, and cannot be traced by the user",
+    len(server) == 1
+    and until(lambda: os.stat(f"/proc/{server[0]}/mem").st_uid == 0)
+    and f"Uid:\t{USER}\t{USER}\t{USER}\t{USER}\n" in open(f"/proc/{server[0]}/status").read()
+    and "NoNewPrivs:\t1\n" in open(f"/proc/{server[0]}/status").read(),
+)
 s.close()
 news.close()
-ok("ends when its agent has gone, and has set no time for another", until(lambda: gone(server[0])), stat(server[0]))
+ok(
+    "ends when its agent has gone, and has set no time for another",
+    until(lambda: gone(server[0])),
+    stat(server[0]),
+)
 for fd in answered[2]:
     os.close(fd)
 for how in "says so", "has gone for the limit":
     s, news = serve(files("/", stays=stay("token", 600)))
     got = answer(news)
     server = below(l, "ehfiles")
-    ok("one with a time for that: its control comes with the answer", got[:2] == (READY, 0) and len(got[2]) == 1 and len(server) == 1,
-       got)
+    ok(
+        "one with a time for that: its control comes with the answer",
+        got[:2] == (READY, 0) and len(got[2]) == 1 and len(server) == 1,
+        got,
+    )
     os.kill(server[0], signal.SIGSTOP)
     s.close()
     if how == "says so":
@@ -370,7 +482,9 @@ for how in "says so", "has gone for the limit":
     ok(f"it ends when its agent {how}, also if it was stopped", until(lambda: gone(server[0])))
     os.close(got[2][0])
 cpus = os.sched_getaffinity(0)
-os.sched_setaffinity(l.process.pid, {min(cpus)})        # so that it, its keeper and the server wait for each other
+os.sched_setaffinity(
+    l.process.pid, {min(cpus)}
+)  # so that it, its keeper and the server wait for each other
 early = 0
 for _ in range(50):
     s, news = serve(files("/", stays=stay("token", 600)))
@@ -382,15 +496,28 @@ for _ in range(50):
     news.close()
     s.close()
 os.sched_setaffinity(l.process.pid, cpus)
-ok("one that stays says nothing before its agent has its control: that agent may end at any time", not early, early)
-for what, request in ("root", files("/", 0, "root")), ("a name with another number", files("/", OTHER, NAME)), \
-        ("no user of this host", files("/", 4242, "nosuch")), ("an empty name", files("/", USER, "")), \
-        ("an option of getent", files("/", USER, "-s")), ("a number", files("/", USER, str(USER))):
+ok(
+    "one that stays says nothing before its agent has its control: that agent may end at any time",
+    not early,
+    early,
+)
+for what, request in (
+    ("root", files("/", 0, "root")),
+    ("a name with another number", files("/", OTHER, NAME)),
+    ("no user of this host", files("/", 4242, "nosuch")),
+    ("an empty name", files("/", USER, "")),
+    ("an option of getent", files("/", USER, "-s")),
+    ("a number", files("/", USER, str(USER))),
+):
     s, news = serve(request)
     got = answer(news)
     name = request[20:84].rstrip(b"\0").decode()
     wrong = (REQUEST, errno.EPROTO) if not name.isalpha() else (N["LAUNCH_ACCOUNT"], got[1])
-    ok(f"refused: {what}", got[:2] == wrong and got[1] in (errno.EPERM, errno.ENOENT, errno.EPROTO), got)
+    ok(
+        f"refused: {what}",
+        got[:2] == wrong and got[1] in (errno.EPERM, errno.ENOENT, errno.EPROTO),
+        got,
+    )
     s.close()
     news.close()
     a, b = socket.socketpair()
@@ -416,7 +543,7 @@ wrong = {
     "no root": (mount(["/tmp"]), 1),
     "two roots": (mount(["/", "/"]), 2),
     "too many trees": (mount(["/"] + ["/tmp"] * TREES), 66),
-    "a number of trees that overflows": (mount(["/"], ntrees=0xffffffff), 1),
+    "a number of trees that overflows": (mount(["/"], ntrees=0xFFFFFFFF), 1),
     "no stream": (mount(["/"]), 0),
     "a stream too many": (mount(["/"]), 2),
     "paths without trees": (mount([], tail=b"/\0"), 0),
@@ -435,7 +562,10 @@ wrong = {
     "two sockets for ehfiles": (files("/"), 2),
     "a server for 9p, as of before": (files("/", zero=1), 2),
     "a server's name without its end": (files("/", name="x" * N["LAUNCH_USER_MAX"]), 1),
-    "a request that is longer than any": (mount(["/"] + [LONG[:-1]] * (TREES - 1), tail=b"/\0" * 150000), TREES),
+    "a request that is longer than any": (
+        mount(["/"] + [LONG[:-1]] * (TREES - 1), tail=b"/\0" * 150000),
+        TREES,
+    ),
 }
 for what, (data, streams) in wrong.items():
     got = l.ask(data, *[null] * streams)
@@ -445,23 +575,35 @@ seed = new_seed()
 rounds = int(os.environ.get("EHS_ROUNDS", 300))
 rng = random.Random(seed)
 for i in range(rounds):
-    data = bytearray(rng.choice([mount(["/", "/tmp"]), files("/"), mount([]), start(), rng.randbytes(100)]))
+    data = bytearray(
+        rng.choice([mount(["/", "/tmp"]), files("/"), mount([]), start(), rng.randbytes(100)])
+    )
     for _ in range(rng.randint(0, 4)):
         data[rng.randrange(len(data))] = rng.randrange(256)
-    data = bytes(data[:rng.randint(0, len(data))] if rng.random() < 0.3 else data)
+    data = bytes(data[: rng.randint(0, len(data))] if rng.random() < 0.3 else data)
     l.send_raw(data or b"\0", *[null] * rng.randint(0, 4))
-ok(f"{rounds} random packets: ehlaunch serves the next one", l.ask(mount([])) == (READY, 0) and
-   l.process.poll() is None)
+ok(
+    f"{rounds} random packets: ehlaunch serves the next one",
+    l.ask(mount([])) == (READY, 0) and l.process.poll() is None,
+)
 keepers = children(l.process.pid, "ehkeep")
 l.end()
-ok("and nothing is left", until(lambda: not [p for p in keepers if not gone(p)]) and mounted(work) == [],
-   (keepers, mounted(work)))
+ok(
+    "and nothing is left",
+    until(lambda: not [p for p in keepers if not gone(p)]) and mounted(work) == [],
+    (keepers, mounted(work)),
+)
 
-# ---- a user whose tasks do not run here: rules about guests are not about what this host's own users send away ----
+# ---- a user whose tasks do not run here: rules about guests are not about what this host's own
+# users send away ----
 
 lg = Launcher("--guest-deny-user", NAME)
 v = View(lg, ["/"])
-ok("no view for a user who is denied as a guest", (v.stage, v.error) == (N["LAUNCH_ACCOUNT"], errno.EPERM), (v.stage, v.error))
+ok(
+    "no view for a user who is denied as a guest",
+    (v.stage, v.error) == (N["LAUNCH_ACCOUNT"], errno.EPERM),
+    (v.stage, v.error),
+)
 v.close()
 for server in v.servers:
     server.wait(WAIT)
@@ -470,7 +612,11 @@ with ours, theirs, lg.send(files("/"), theirs.fileno()) as news:
     got = answer(news)
     ok("but a server of that user's files, who is at home here", got[:2] == (READY, 0), got)
 v = View(lg, ["/"])
-ok("that has made the user known: still no view", v.stage == N["LAUNCH_ACCOUNT"], (v.stage, v.error))
+ok(
+    "that has made the user known: still no view",
+    v.stage == N["LAUNCH_ACCOUNT"],
+    (v.stage, v.error),
+)
 v.close()
 for server in v.servers:
     server.wait(WAIT)
@@ -490,7 +636,9 @@ def place():
     os.setresuid(USER, USER, USER)
 
 
-p.socket, p.process = ours, subprocess.Popen([os.path.join(BUILD, "bin", "ehlaunch")], preexec_fn=place, close_fds=False)
+p.socket, p.process = ours, subprocess.Popen(
+    [os.path.join(BUILD, "bin", "ehlaunch")], preexec_fn=place, close_fds=False
+)
 theirs.close()
 got = p.ask(mount([]))
 ok("a user's own ehlaunch: cannot mount", got[1] == errno.EPERM, got)

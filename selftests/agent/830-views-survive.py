@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tasks in a view of home's files outlive agents that end, are killed, or stand still: what they read, write and lock at
-home goes on, once. EHS_SEED=N repeats a run."""
+"""Tasks in a view of home's files outlive agents that end, are killed, or stand still: what they
+read, write and lock at home goes on, once. EHS_SEED=N repeats a run."""
 
 import errno, fcntl, hashlib, os, random, shutil, signal, subprocess, sys, tempfile, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import BUILD, Cluster
 from ktap import done, must, ok, skip_all
@@ -39,8 +40,12 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 def start(words, **more):
     with c.net.enter(0):
-        return subprocess.Popen([CTL, "exec", "--view", "home", "0.1", "--", *words], cwd="/", **as_user(USER),
-                                **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more})
+        return subprocess.Popen(
+            [CTL, "exec", "--view", "home", "0.1", "--", *words],
+            cwd="/",
+            **as_user(USER),
+            **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more},
+        )
 
 
 def connected():
@@ -64,9 +69,9 @@ def nothing_left():
     return not processes("ehview", "ehfiles", "ehkeep") and not mounted(work)
 
 
-# It copies a large file, appends a line for each piece, keeps a lock and a file without a name, and looks at each piece
-# of what it has written once more. For each piece it also makes, renames and removes a file, each of which fails if it is done
-# twice, and writes a byte through mapped memory.
+# It copies a large file, appends a line for each piece, keeps a lock and a file without a name, and
+# looks at each piece of what it has written once more. For each piece it also makes, renames and
+# removes a file, each of which fails if it is done twice, and writes a byte through mapped memory.
 SIZE, PIECE = 24 << 20, 96 << 10
 COPY = f"""
 import fcntl, hashlib, mmap, os, sys
@@ -84,7 +89,8 @@ with open(f"{{tree}}/{{name}}.map", "w+b") as f:
 log = os.open(f"{{tree}}/{{name}}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 print(os.readlink("/proc/self/ns/mnt"), flush=True)
 digest, n = hashlib.sha256(), 0
-with open(f"{{tree}}/large", "rb", buffering=0) as source, open(f"{{tree}}/{{name}}", "w+b", buffering=0) as copy:
+source = open(f"{{tree}}/large", "rb", buffering=0)
+with source, open(f"{{tree}}/{{name}}", "w+b", buffering=0) as copy:
     while piece := source.read({PIECE}):
         while piece:
             done = os.pwrite(copy.fileno(), piece, copy.tell())
@@ -133,11 +139,12 @@ class Copy:
         self.n = 0
 
     def go(self, n):
-        """Lets it do `n` pieces more, without waiting for them. Pieces that are done count when they are read."""
+        """Lets it do `n` pieces more, without waiting for them. Pieces that are done count when
+        they are read."""
         try:
             self.p.stdin.write(b"\n" * n)
             self.p.stdin.flush()
-        except BrokenPipeError:     # right() says why
+        except BrokenPipeError:  # right() says why
             pass
 
     def seen(self, n):
@@ -168,10 +175,28 @@ class Copy:
             log = f.read()
         with open(f"{self.path}.map", "rb") as f:
             mapped = f.read(pieces + 1)[1:] == bytes(i % 251 for i in range(1, pieces + 1))
-        good = self.p.returncode == 0 and same and log == want and mapped and lines[-1:] == [hashlib.sha256(large).hexdigest()]
-        free = not locked(f"{self.path}.lock", fcntl.lockf) and not locked(f"{self.path}.flock", fcntl.flock)
+        good = (
+            self.p.returncode == 0
+            and same
+            and log == want
+            and mapped
+            and lines[-1:] == [hashlib.sha256(large).hexdigest()]
+        )
+        free = not locked(f"{self.path}.lock", fcntl.lockf) and not locked(
+            f"{self.path}.flock", fcntl.flock
+        )
         os.unlink(self.path)
-        return good and free, (self.p.returncode, same, log == want, mapped, free, lines[-2:], err, c.log(0)[-1500:], c.log(1)[-1500:])
+        return good and free, (
+            self.p.returncode,
+            same,
+            log == want,
+            mapped,
+            free,
+            lines[-2:],
+            err,
+            c.log(0)[-1500:],
+            c.log(1)[-1500:],
+        )
 
 
 def there(*words):
@@ -192,7 +217,11 @@ for name, nodes in (("home's agent", [0]), ("the executor's", [1]), ("both", [0,
         task.seen(5)
         held, before = task.locks(), connected()
         c.again(dice.sample(nodes, len(nodes)), sig)
-        ok(f"{name} ended by {sig.name}: the view is connected again", until(lambda: connected() > before), c.log(1)[-2000:])
+        ok(
+            f"{name} ended by {sig.name}: the view is connected again",
+            until(lambda: connected() > before),
+            c.log(1)[-2000:],
+        )
         task.seen(20)
         task.go(40)
         task.seen(30)
@@ -202,12 +231,26 @@ for name, nodes in (("home's agent", [0]), ("the executor's", [1]), ("both", [0,
         held += task.locks()
         ok(f"{name} ended twice by {sig.name}: its locks are held", all(held), held)
         got = there("/usr/bin/readlink", "/proc/self/ns/mnt")
-        ok("another task enters the same view", got[:2] == (0, task.space), (got, task.space, c.log(1)[-2000:]))
+        ok(
+            "another task enters the same view",
+            got[:2] == (0, task.space),
+            (got, task.space, c.log(1)[-2000:]),
+        )
         ok("and all is read, written and logged once", *task.right())
         ok("and they find each other", c.all_up(range(2)))
 
 # Names, of which the view keeps what home has told: what changes at home meanwhile is seen.
-p = start(["/bin/sh", "-c", f"ls {tree}/dir; echo up; read x; ls {tree}/dir; cat {tree}/dir/file; echo there >{tree}/dir/it"], stdin=PIPE)
+p = start(
+    [
+        "/bin/sh",
+        "-c",
+        (
+            f"ls {tree}/dir; echo up; read x; ls {tree}/dir; cat {tree}/dir/file; echo there"
+            f" >{tree}/dir/it"
+        ),
+    ],
+    stdin=PIPE,
+)
 os.mkdir(f"{tree}/dir")
 os.chmod(f"{tree}/dir", 0o777)
 p.stdout.readline()
@@ -220,17 +263,28 @@ for i in 0, 1:
     c.start(i)
 must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 out, err = p.communicate(b"\n", timeout=WAIT)
-ok("what home has made meanwhile is seen", b"file\nwritten meanwhile\n" in out and p.returncode == 0, (out, err))
-ok("and at home what the task has done at last",
-   (saw := open(f"{tree}/dir/it").read()) == "there\n", saw)
+ok(
+    "what home has made meanwhile is seen",
+    b"file\nwritten meanwhile\n" in out and p.returncode == 0,
+    (out, err),
+)
+ok(
+    "and at home what the task has done at last",
+    (saw := open(f"{tree}/dir/it").read()) == "there\n",
+    saw,
+)
 
 # A link that is cut for a while.
 task = Copy()
 task.go(30)
 task.seen(5)
 c.agents[1].send_signal(signal.SIGSTOP)
-ok("the executor's agent stands still: the link is cut",
-   until(lambda: any(t["state"] == "reconnecting" for t in c.ask(0, {"command": "tasks"})["tasks"])))
+ok(
+    "the executor's agent stands still: the link is cut",
+    until(
+        lambda: any(t["state"] == "reconnecting" for t in c.ask(0, {"command": "tasks"})["tasks"])
+    ),
+)
 c.agents[1].send_signal(signal.SIGCONT)
 ok("and all is read, written and logged once", *task.right())
 
@@ -241,7 +295,11 @@ task.seen(5)
 for node in 0, 1:
     c.launch(node)
 got = there("/bin/cat", f"{tree}/dir/it")
-ok("ehlaunch is killed on both: the next task sees home's files", got[:2] == (0, "there"), (got, c.log(1)[-2000:]))
+ok(
+    "ehlaunch is killed on both: the next task sees home's files",
+    got[:2] == (0, "there"),
+    (got, c.log(1)[-2000:]),
+)
 c.again(dice.sample([0, 1], 2), signal.SIGKILL)
 must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 got = there("/bin/cat", f"{tree}/dir/it")
@@ -251,7 +309,11 @@ ok("the first task's files go on", *task.right())
 # Time over: neither side is left, and the user is told.
 for i in 0, 1:
     c.end(i)
-ok("both agents end, without a task: nothing is left", until(nothing_left, 2 * WAIT), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
+ok(
+    "both agents end, without a task: nothing is left",
+    until(nothing_left, 2 * WAIT),
+    (processes("ehview", "ehfiles", "ehkeep"), mounted(work)),
+)
 c.settings = SETTINGS.format(2000)
 ok("agents with a short job-limit", c.start_all(), c.log(0)[-1000:] + c.log(1)[-1000:])
 for name, nodes in (("the executor's agent", [1]), ("home's", [0]), ("both", [0, 1])):
@@ -261,10 +323,16 @@ for name, nodes in (("the executor's agent", [1]), ("home's", [0]), ("both", [0,
     for i in nodes:
         c.end(i, signal.SIGKILL)
     out, err = task.p.communicate(timeout=WAIT)
-    ok(f"{name} killed for longer than that: the task is reported as killed",
-       task.p.returncode == -signal.SIGKILL and b"reported as killed" in err,
-       (task.p.returncode, err, c.log(0)[-3000:], c.log(1)[-3000:]))
-    ok("and nothing is left of the view on either side", until(nothing_left), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
+    ok(
+        f"{name} killed for longer than that: the task is reported as killed",
+        task.p.returncode == -signal.SIGKILL and b"reported as killed" in err,
+        (task.p.returncode, err, c.log(0)[-3000:], c.log(1)[-3000:]),
+    )
+    ok(
+        "and nothing is left of the view on either side",
+        until(nothing_left),
+        (processes("ehview", "ehfiles", "ehkeep"), mounted(work)),
+    )
     for i in nodes:
         c.start(i)
     must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
@@ -281,8 +349,11 @@ def limit(ms):
     c.settings = SETTINGS.format(ms)
     for i in 0, 1:
         c.conf(i)
-        ok(f"n{i} has another limit: {ms} ms",
-           "error" not in (saw := c.ask(i, {"command": "reload"})), saw)
+        ok(
+            f"n{i} has another limit: {ms} ms",
+            "error" not in (saw := c.ask(i, {"command": "reload"})),
+            saw,
+        )
 
 
 limit(30000)
@@ -292,7 +363,7 @@ task.go(30)
 task.seen(5)
 for i in 0, 1:
     c.end(i, signal.SIGKILL)
-time.sleep(2 * SHORT)       # the old limit is over: nobody may have ended it by then
+time.sleep(2 * SHORT)  # the old limit is over: nobody may have ended it by then
 for i in 0, 1:
     c.start(i)
 must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
@@ -305,13 +376,21 @@ view = processes("ehview")
 for pid in view:
     os.kill(pid, signal.SIGSTOP)
 c.end(1, signal.SIGKILL)
-ok("an ehview that was stopped ends when time is over", view and until(lambda: not processes("ehview")), processes("ehview"))
+ok(
+    "an ehview that was stopped ends when time is over",
+    view and until(lambda: not processes("ehview")),
+    processes("ehview"),
+)
 task.p.communicate(timeout=WAIT)
 c.start(1)
 
 for i in range(2):
     c.end(i)
-ok("nothing is left", until(nothing_left, 2 * WAIT), (processes("ehview", "ehfiles", "ehkeep"), mounted(work)))
+ok(
+    "nothing is left",
+    until(nothing_left, 2 * WAIT),
+    (processes("ehview", "ehfiles", "ehkeep"), mounted(work)),
+)
 libc.umount2(tree.encode(), 2)
 shutil.rmtree(work, ignore_errors=True)
 done()

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a task has written in a view is at home, or the task is told: home's disk is full, and the one who is told must be the
-one who asks. Without agents."""
+"""What a task has written in a view is at home, or the task is told: home's disk is full, and the
+one who is told must be the one who asks. Without agents."""
 
 import errno, mmap, os, shutil, signal, sys, tempfile, threading, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from joined import View
 from ktap import done, ok, skip_all
@@ -13,7 +14,7 @@ from wait import WAIT, until
 if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
 PAGE, ROOM = 4096, 256 << 10
-MOST = 32 << 20     # bytes that a program writes until it is told, at most
+MOST = 32 << 20  # bytes that a program writes until it is told, at most
 
 
 def told(act, *words):
@@ -30,8 +31,8 @@ def path(name):
 
 
 def fill(fd):
-    """Writes more than there is room for. Whether it took less than a second: a write() that comes later is told the
-    error, and nobody else then."""
+    """Writes more than there is room for. Whether it took less than a second: a write() that comes
+    later is told the error, and nobody else then."""
     return not any(told(os.write, fd, b"x" * PAGE) for _ in range(2 * ROOM // PAGE))
 
 
@@ -92,7 +93,8 @@ def goes_on(flags, pause=0):
 
 
 def after_all(flags):
-    """What a write() is refused with is not written, and can be written when there is room: once."""
+    """What a write() is refused with is not written, and can be written when there is room:
+    once."""
     fd = os.open(path("after"), os.O_WRONLY | os.O_CREAT | flags)
     size = 64 << 10
     n = next((i for i in range(MOST // size) if told(os.write, fd, b"%8d" % i * (size // 8))), -1)
@@ -136,22 +138,42 @@ view = View(home, at)
 try:
     full = errno.ENOSPC
     got = until(by_another)
-    ok("a child that closes a file leaves its error for the parent's fsync(), which tells it once", got == (full, 0), got)
+    ok(
+        "a child that closes a file leaves its error for the parent's fsync(), which tells it once",
+        got == (full, 0),
+        got,
+    )
     got = until(by_another_descriptor)
-    ok("fsync() and close() of each descriptor that writes tell it", got and got[0] == full and got[2] == full, got)
+    ok(
+        "fsync() and close() of each descriptor that writes tell it",
+        got and got[0] == full and got[2] == full,
+        got,
+    )
     got = mapped()
-    ok("msync() or close() tell it of pages that are written through another descriptor", full in got or errno.EIO in got, got)
+    ok(
+        "msync() or close() tell it of pages that are written through another descriptor",
+        full in got or errno.EIO in got,
+        got,
+    )
     for name, flags in ("a program", 0), ("one that appends", os.O_APPEND):
         got = goes_on(flags)
         ok(f"{name} and never closes is told by write()", got[0] == full, got)
         got = after_all(flags)
-        ok(f"{name}: what was refused is not written, and what is written then is there, once", got == ((True, 0, 0, 0), b"once\n"), got)
+        ok(
+            f"{name}: what was refused is not written, and what is written then is there, once",
+            got == ((True, 0, 0, 0), b"once\n"),
+            got,
+        )
     got = goes_on(0, 0.2)
     ok("one that writes slowly is told sooner", got[0] == full and got[1] < 4 << 20, got)
     for name in "O_SYNC", "O_DSYNC":
         for more, flags in ("", 0), (" | O_APPEND", os.O_APPEND):
             got = synchronous(getattr(os, name) | flags)
-            ok(f"{name}{more}: write() waits for home, and has its error", got == (True, "text", full), got)
+            ok(
+                f"{name}{more}: write() waits for home, and has its error",
+                got == (True, "text", full),
+                got,
+            )
 finally:
     for p in (view.view, view.files):
         p.kill()

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tasks of root in a view of home's files that become other users: each script runs here and there, and must do the same."""
+"""Tasks of root in a view of home's files that become other users: each script runs here and there,
+and must do the same."""
 
 import os, shutil, subprocess, sys, tempfile
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from cluster import EHCTL, Cluster
@@ -27,13 +29,25 @@ def play(script, away):
     if away:
         words = [EHCTL, "exec", "--view", "home", "0.1", "--", *words]
     with c.net.enter(0):
-        p = subprocess.run(words, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           env={**os.environ, "LC_ALL": "C"}, timeout=WAIT, check=False)
+        p = subprocess.run(
+            words,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "LC_ALL": "C"},
+            timeout=WAIT,
+            check=False,
+        )
     left = {}
     for path, folders, files in os.walk(folder):
         for name in folders + files:
             st = os.lstat(os.path.join(path, name))
-            left[os.path.relpath(os.path.join(path, name), folder)] = (oct(st.st_mode), st.st_uid, st.st_gid)
+            left[os.path.relpath(os.path.join(path, name), folder)] = (
+                oct(st.st_mode),
+                st.st_uid,
+                st.st_gid,
+            )
     return p.returncode, p.stdout.decode(), p.stderr.decode(), left
 
 
@@ -44,16 +58,50 @@ def is_same(name, script):
 
 is_same("a file of root that others may not read", "echo x >f; chmod 600 f; cat f; $AS cat f")
 is_same("one that they may not write", "echo x >f; $AS sh -c 'echo y >>f'; cat f")
-is_same("a directory that is closed to them", "mkdir d; echo x >d/f; chmod 700 d; cat d/f; $AS cat d/f")
+is_same(
+    "a directory that is closed to them", "mkdir d; echo x >d/f; chmod 700 d; cat d/f; $AS cat d/f"
+)
 is_same("what they make in a directory of root", "$AS touch f; $AS mkdir d; ls")
-is_same("what they make is theirs",
-        "chmod 777 .; $AS sh -c 'echo x >f; mkdir d; ln -s f l; mkfifo p; cp f d/g; cat d/g'; echo y >roots")
-is_same("and they may use it", "chmod 777 .; $AS sh -c 'umask 077; echo x >f; cat f; echo y >>f; chmod 400 f; mv f g; cat g; rm g; mkdir d; rmdir d'")
-is_same("in a directory with set-group-ID", "chown 0:2001 .; chmod 2777 .; $AS sh -c 'touch f; mkdir d; ln -s f l'")
+is_same(
+    "what they make is theirs",
+    (
+        "chmod 777 .; $AS sh -c 'echo x >f; mkdir d; ln -s f l; mkfifo p; cp f d/g; cat d/g'; echo"
+        " y >roots"
+    ),
+)
+is_same(
+    "and they may use it",
+    (
+        "chmod 777 .; $AS sh -c 'umask 077; echo x >f; cat f; echo y >>f; chmod 400 f; mv f g; cat"
+        " g; rm g; mkdir d; rmdir d'"
+    ),
+)
+is_same(
+    "in a directory with set-group-ID",
+    "chown 0:2001 .; chmod 2777 .; $AS sh -c 'touch f; mkdir d; ln -s f l'",
+)
 is_same("a file with set-user-ID", "chmod 777 .; $AS install -m 4755 /dev/null f")
-is_same("somebody else's file", "touch f; $AS chmod 600 f; $AS touch f; $AS chown 2001 f; $AS truncate -s 5 f")
-is_same("in a directory with the sticky bit", "chmod 1777 .; touch f; $AS sh -c 'rm -f f; mv f g; touch h; rm h'")
-is_same("his groups count", "echo x >f; chown 0:2003 f; chmod 640 f; $AS cat f; setpriv --reuid=2001 --regid=2002 --groups=2003 cat f")
-is_same("root may do all", "mkdir d; echo x >d/f; chown 2001:2002 d d/f; chmod 0 d/f; chmod 0 d; cat d/f; chown 2002 d/f; mknod b b 1 2; rm -r d")
+is_same(
+    "somebody else's file",
+    "touch f; $AS chmod 600 f; $AS touch f; $AS chown 2001 f; $AS truncate -s 5 f",
+)
+is_same(
+    "in a directory with the sticky bit",
+    "chmod 1777 .; touch f; $AS sh -c 'rm -f f; mv f g; touch h; rm h'",
+)
+is_same(
+    "his groups count",
+    (
+        "echo x >f; chown 0:2003 f; chmod 640 f; $AS cat f; setpriv --reuid=2001 --regid=2002"
+        " --groups=2003 cat f"
+    ),
+)
+is_same(
+    "root may do all",
+    (
+        "mkdir d; echo x >d/f; chown 2001:2002 d d/f; chmod 0 d/f; chmod 0 d; cat d/f; chown 2002"
+        " d/f; mknod b b 1 2; rm -r d"
+    ),
+)
 c.stop()
 done()

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A process of a view is killed: the view's tasks are killed before they see an error of their files, though neither agent
-nor ehlaunch does anything at the time."""
+"""A process of a view is killed: the view's tasks are killed before they see an error of their
+files, though neither agent nor ehlaunch does anything at the time."""
 
 import os, signal, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from cluster import EHCTL, Cluster
@@ -45,22 +46,56 @@ def keeper():
 for name, which in ("ehview", lambda: there("ehview")[0]), ("its ehkeep", keeper):
     with open(f"{work}/file", "w") as f:
         f.write("a line\n")
-    p = subprocess.Popen(["nsenter", f"--net=/run/netns/{c.net.name(0)}", "-S", str(users.ONE), "-G", str(users.ONE), EHCTL, "exec",
-                          "--view", "home", "n1", "--", "/bin/sh", "-c", SCRIPT], cwd=work,
-                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    ok("a task in a view", until(lambda: os.path.exists(f"{work}/pid") and open(f"{work}/pid").read().endswith("\n")), c.log(1)[-2000:])
+    p = subprocess.Popen(
+        [
+            "nsenter",
+            f"--net=/run/netns/{c.net.name(0)}",
+            "-S",
+            str(users.ONE),
+            "-G",
+            str(users.ONE),
+            EHCTL,
+            "exec",
+            "--view",
+            "home",
+            "n1",
+            "--",
+            "/bin/sh",
+            "-c",
+            SCRIPT,
+        ],
+        cwd=work,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    ok(
+        "a task in a view",
+        until(lambda: os.path.exists(f"{work}/pid") and open(f"{work}/pid").read().endswith("\n")),
+        c.log(1)[-2000:],
+    )
     program = int(open(f"{work}/pid").read())
     os.unlink(f"{work}/pid")
     still = [c.agents[1].pid, c.launchers[1].pid]
     for pid in still:
         os.kill(pid, signal.SIGSTOP)
     os.kill(which(), signal.SIGKILL)
-    ok(f"{name} is killed: so is the task", until(lambda: not os.path.exists(f"/proc/{program}"), 20))
+    ok(
+        f"{name} is killed: so is the task",
+        until(lambda: not os.path.exists(f"/proc/{program}"), 20),
+    )
     for pid in still:
         os.kill(pid, signal.SIGCONT)
     out, err = p.communicate(timeout=WAIT)
-    ok("and is reported as killed", p.returncode == -signal.SIGKILL and b"reported as killed" in err, (p.returncode, err))
+    ok(
+        "and is reported as killed",
+        p.returncode == -signal.SIGKILL and b"reported as killed" in err,
+        (p.returncode, err),
+    )
     ok("it has seen no error", out == b"", out[:100])
-    ok("nothing of the view is left", until(lambda: not there("ehview") and not there("ehkeep") and not mounted(work)),
-       (there("ehview"), there("ehkeep"), mounted(work)))
+    ok(
+        "nothing of the view is left",
+        until(lambda: not there("ehview") and not there("ehkeep") and not mounted(work)),
+        (there("ehview"), there("ehkeep"), mounted(work)),
+    )
 done()

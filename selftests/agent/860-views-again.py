@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An agent ends again before all that the one before it has left came back: a view stays as long as a guest may come that is
-in it, and no longer."""
+"""An agent ends again before all that the one before it has left came back: a view stays as long as
+a guest may come that is in it, and no longer."""
 
 import os, signal, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from cluster import EHCTL, Cluster
@@ -45,16 +46,38 @@ def send_all(pids, sig):
 
 
 def nothing_left():
-    return not any(there(name, i) for name in ("ehview", "ehfiles", "ehkeep") for i in range(2)) and not mounted(work)
+    return not any(
+        there(name, i) for name in ("ehview", "ehfiles", "ehkeep") for i in range(2)
+    ) and not mounted(work)
 
 
 class Task:
     """It reads home's file, waits for a line, and reads it again."""
+
     def __init__(self, view="home"):
-        self.p = subprocess.Popen(["nsenter", f"--net=/run/netns/{c.net.name(0)}", "-S", str(users.ONE), "-G", str(users.ONE),
-                                   EHCTL, "exec", "--view", view, "n1", "--", "/bin/sh", "-c",
-                                   "cat file; read x; cat file; exit 7"], cwd=work,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.p = subprocess.Popen(
+            [
+                "nsenter",
+                f"--net=/run/netns/{c.net.name(0)}",
+                "-S",
+                str(users.ONE),
+                "-G",
+                str(users.ONE),
+                EHCTL,
+                "exec",
+                "--view",
+                view,
+                "n1",
+                "--",
+                "/bin/sh",
+                "-c",
+                "cat file; read x; cat file; exit 7",
+            ],
+            cwd=work,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.first = self.p.stdout.readline()
 
     def right(self):
@@ -63,8 +86,13 @@ class Task:
         except subprocess.TimeoutExpired:
             self.p.kill()
             out, err = self.p.communicate()
-        return self.p.returncode == 7 and self.first + out == b"a line\n" * 2, \
-            (self.p.returncode, self.first, out, err, c.log(1)[-3000:])
+        return self.p.returncode == 7 and self.first + out == b"a line\n" * 2, (
+            self.p.returncode,
+            self.first,
+            out,
+            err,
+            c.log(1)[-3000:],
+        )
 
 
 def adopted():
@@ -85,11 +113,21 @@ for times in 2, 4:
     view = there("ehview")
     send_all(guests, signal.SIGSTOP)
     found = [again() for _ in range(times)]
-    ok(f"the executor's agent ends {times} times, and its guest does not come back yet: each next one finds the view", all(found),
-       (found, c.log(1)[-2000:]))
+    ok(
+        (
+            f"the executor's agent ends {times} times, and its guest does not come back yet: each"
+            " next one finds the view"
+        ),
+        all(found),
+        (found, c.log(1)[-2000:]),
+    )
     send_all(guests, signal.SIGCONT)
     ok("and the task goes on", *task.right())
-    ok("in its view", there("ehview") and set(there("ehview")) <= set(view), (view, there("ehview")))
+    ok(
+        "in its view",
+        there("ehview") and set(there("ehview")) <= set(view),
+        (view, there("ehview")),
+    )
     must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 
 # One guest of a view comes back at once, the other does not, and the first ends.
@@ -99,14 +137,21 @@ ok("two tasks", len(both) == 2, both)
 send_all(both[1:], signal.SIGSTOP)
 found = [again() for _ in range(2)]
 send_all(both[1:], signal.SIGCONT)
-ok("one comes back late: both go on", all(found) and all([task.right()[0], late.right()[0]]), (found, c.log(1)[-2000:]))
+ok(
+    "one comes back late: both go on",
+    all(found) and all([task.right()[0], late.right()[0]]),
+    (found, c.log(1)[-2000:]),
+)
 must("both are up", c.all_up(range(2)), c.log(1)[-2000:])
 
 # Nobody needs it: the next end of the agent is its end, though an earlier agent has made it.
 ok("all tasks have ended", there("ehview") and until(lambda: not there("ehguest")))
 c.end(1)
-ok("a view without a guest ends with its agent", until(lambda: not there("ehview") and not there("ehkeep")),
-   (there("ehview"), there("ehkeep")))
+ok(
+    "a view without a guest ends with its agent",
+    until(lambda: not there("ehview") and not there("ehkeep")),
+    (there("ehview"), there("ehkeep")),
+)
 
 # A short link-idle is of views that nobody needs.
 c.settings = SETTINGS.format(30000, 100)
@@ -123,6 +168,10 @@ ok("a guest finds its view after link-idle", *task.right())
 ok("and then the view is no longer needed", until(lambda: not there("ehview")))
 # Home's side of a view that ended without a connection waits for job-limit.
 c.end(1)
-ok("nothing is left", until(nothing_left), [(name, there(name, i)) for name in ("ehview", "ehfiles", "ehkeep") for i in range(2)])
+ok(
+    "nothing is left",
+    until(nothing_left),
+    [(name, there(name, i)) for name in ("ehview", "ehfiles", "ehkeep") for i in range(2)],
+)
 c.end(0)
 done()

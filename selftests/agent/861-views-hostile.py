@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Home and an executor that wants more of its files than tasks there need: after they have ended, or as often as it likes."""
+"""Home and an executor that wants more of its files than tasks there need: after they have ended,
+or as often as it likes."""
 
 import os, struct, subprocess, sys, tempfile
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from cluster import EHCTL, Cluster, address
@@ -26,7 +28,9 @@ with open(f"{work}/data", "w") as f:
     f.write("three")
 
 # long enough for a host that is busy: nothing here waits for its end
-c = Cluster(2, f"heartbeat = 1000\njob-limit = {WAIT}000\nlink-idle = {WAIT}000\npeer-streams = 100")
+c = Cluster(
+    2, f"heartbeat = 1000\njob-limit = {WAIT}000\nlink-idle = {WAIT}000\npeer-streams = 100"
+)
 os.chmod(c.dir, 0o755)
 must("two agents", c.start_all(), c.log(0) + c.log(1))
 
@@ -43,27 +47,54 @@ class Executor:
         self.client.stream += 2
         path = b"" if again else work.encode()
         head = struct.pack("<IIII", USER, 0, again, len(path)) + token.encode().ljust(32, b"x")
-        self.client.s.sendall(http2.frame(http2.HEADERS, http2.END_HEADERS, self.client.stream, http2.headers("POST", "/v1/files")) +
-                              http2.frame(http2.DATA, 0, self.client.stream, head + path))
+        self.client.s.sendall(
+            http2.frame(
+                http2.HEADERS,
+                http2.END_HEADERS,
+                self.client.stream,
+                http2.headers("POST", "/v1/files"),
+            )
+            + http2.frame(http2.DATA, 0, self.client.stream, head + path)
+        )
         while True:
             kind, flags, stream, payload = self.client.next()
             if kind == http2.SETTINGS and not flags & http2.ACK:
                 self.client.s.sendall(http2.frame(http2.SETTINGS, http2.ACK, 0))
             elif stream == self.client.stream and kind == http2.DATA and payload:
                 return True
-            elif stream == self.client.stream and (kind == http2.RST_STREAM or flags & http2.END_STREAM and kind != http2.SETTINGS):
+            elif stream == self.client.stream and (
+                kind == http2.RST_STREAM or flags & http2.END_STREAM and kind != http2.SETTINGS
+            ):
                 return False
 
     def resets(self):
         """The last one: its connection has broken, for home."""
-        self.client.s.sendall(http2.frame(http2.RST_STREAM, 0, self.client.stream, struct.pack(">I", 8)))
+        self.client.s.sendall(
+            http2.frame(http2.RST_STREAM, 0, self.client.stream, struct.pack(">I", 8))
+        )
 
 
 def task():
     """One that reads a file in a view of home for each line it gets."""
     with c.net.enter(0):
-        p = subprocess.Popen([EHCTL, "exec", "--view", "home", "0.1", "--", "/bin/sh", "-c", f"while read l; do cat {work}/data; echo; done"],
-                             cwd="/", stdin=PIPE, stdout=PIPE, text=True, **as_user(USER))
+        p = subprocess.Popen(
+            [
+                EHCTL,
+                "exec",
+                "--view",
+                "home",
+                "0.1",
+                "--",
+                "/bin/sh",
+                "-c",
+                f"while read l; do cat {work}/data; echo; done",
+            ],
+            cwd="/",
+            stdin=PIPE,
+            stdout=PIPE,
+            text=True,
+            **as_user(USER),
+        )
     return p
 
 
@@ -94,7 +125,11 @@ for i in range(150):
     got.append(e.asks(f"{i}-"))
     e.resets()
 ok("an executor may ask again", got[0] and got[-1], got)
-ok("and has no more servers than it needs", until(lambda: servers() <= before + 128), (before, servers()))
+ok(
+    "and has no more servers than it needs",
+    until(lambda: servers() <= before + 128),
+    (before, servers()),
+)
 ok("and keeps that of its task", looks(p) == "three", c.log(1)[-2000:])
 ok("it goes on with one while its task runs", e.asks("149-", again=1), c.log(0)[-2000:])
 e.resets()

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Home closes its files for a node that has no task which needs them, also of an earlier agent; not if a stopped one may."""
+"""Home closes its files for a node that has no task which needs them, also of an earlier agent; not
+if a stopped one may."""
 
 import os, signal, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
 from cluster import EHCTL, Cluster
@@ -33,9 +35,28 @@ ok("three agents", c.start_all(), c.log(0) + c.log(1))
 
 
 def start(node, user=users.ONE):
-    p = subprocess.Popen(["nsenter", f"--net=/run/netns/{c.net.name(0)}", "-S", str(user), "-G", str(user), EHCTL, "exec",
-                          "--view", "home", f"n{node}", "--", "/bin/sh", "-c", "echo $$; read go; cat file"], cwd=work,
-                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    p = subprocess.Popen(
+        [
+            "nsenter",
+            f"--net=/run/netns/{c.net.name(0)}",
+            "-S",
+            str(user),
+            "-G",
+            str(user),
+            EHCTL,
+            "exec",
+            "--view",
+            "home",
+            f"n{node}",
+            "--",
+            "/bin/sh",
+            "-c",
+            "echo $$; read go; cat file",
+        ],
+        cwd=work,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     return p, int(p.stdout.readline())
 
 
@@ -46,12 +67,21 @@ c.end(0, signal.SIGKILL)
 ends.kill()
 ends.wait(WAIT)
 c.start(0)
-ok("files for a node without tasks are closed", c.logged(0, "node 0.2 kept the files of user .* closed"), c.log(0)[-3000:])
-# Those of 0.1 are looked at twice before others, which are opened now, are closed: these need two looks without a task, as often.
+ok(
+    "files for a node without tasks are closed",
+    c.logged(0, "node 0.2 kept the files of user .* closed"),
+    c.log(0)[-3000:],
+)
+# Those of 0.1 are looked at twice before others, which are opened now, are closed: these need two
+# looks without a task, as often.
 more, _ = start(2, users.TWO)
 more.kill()
 more.wait(WAIT)
-must("others are closed later", c.logged(0, f"node 0.2 kept the files of user {users.TWO}.* closed"), c.log(0)[-3000:])
+must(
+    "others are closed later",
+    c.logged(0, f"node 0.2 kept the files of user {users.TWO}.* closed"),
+    c.log(0)[-3000:],
+)
 ok("those for a task that is stopped are not", "node 0.1 kept" not in c.log(0), c.log(0)[-3000:])
 stays.send_signal(signal.SIGCONT)
 out, _ = stays.communicate(b"go\n", timeout=WAIT)

@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hosts that were made of one image have the same directories, with the same numbers and times. A task that can write to
-its directory does not write to the executor's copy of it, and none reads what was changed there."""
+"""Hosts that were made of one image have the same directories, with the same numbers and times. A
+task that can write to its directory does not write to the executor's copy of it, and none reads
+what was changed there."""
 
 import os, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 from ktap import done, ok, skip_all
@@ -33,7 +35,10 @@ for i in range(2):
 
 def disk(i):
     """Arguments of mount for a disk that is a copy of the image."""
-    return f"-t overlay -o lowerdir={image},upperdir={disks}/upper{i},workdir={disks}/scratch{i} disk {host}"
+    return (
+        f"-t overlay -o lowerdir={image},upperdir={disks}/upper{i},workdir={disks}/scratch{i} disk"
+        f" {host}"
+    )
 
 
 subprocess.run(["mount", *disk(0).split()], check=True)
@@ -43,15 +48,28 @@ ok("two hosts of one image", c.start_all(), c.log(0) + c.log(1))
 
 def run(script, folder, uid=0, view="auto"):
     with c.net.enter(0):
-        p = subprocess.run([EHCTL, "exec", "--view", view, "0.1", "--", "/bin/sh", "-c", script], user=uid, group=uid, extra_groups=[],
-                           cwd=os.path.join(host, folder), stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT, text=True)
+        p = subprocess.run(
+            [EHCTL, "exec", "--view", view, "0.1", "--", "/bin/sh", "-c", script],
+            user=uid,
+            group=uid,
+            extra_groups=[],
+            cwd=os.path.join(host, folder),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=WAIT,
+            text=True,
+        )
     return p.returncode, p.stdout, p.stderr
 
 
 for folder, uid in ("work", 0), ("theirs", USER):
     got = run("echo made >out", folder, uid)
     made = os.path.join(host, folder, "out")
-    ok(f"what a task of user {uid} writes is at home", got[0] == 0 and os.path.exists(made) and open(made).read() == "made\n", got)
+    ok(
+        f"what a task of user {uid} writes is at home",
+        got[0] == 0 and os.path.exists(made) and open(made).read() == "made\n",
+        got,
+    )
 got = run(f"cat {host}/marks/1 && echo there", "roots", USER)
 ok("a user who cannot write there does not see the executor's files", got[:2] == (1, ""), got)
 got = run("echo made >shared", "marks", view="shared")

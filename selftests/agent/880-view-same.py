@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs print the same at home and in a view of home's files on another node: locks, access lists, modes, descriptors."""
+"""Programs print the same at home and in a view of home's files on another node: locks, access
+lists, modes, descriptors."""
 
 import os, shutil, stat, struct, subprocess, sys, tempfile
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import EHCTL, Cluster
 from ktap import done, must, ok, skip, skip_all
@@ -28,7 +30,14 @@ def seen(how, words, prepare):
         os.chown(folder, USER, USER)
         prepare(folder)
         with c.net.enter(0):
-            r = subprocess.run([*how, *words], cwd=folder, capture_output=True, text=True, timeout=WAIT, **as_user(USER))
+            r = subprocess.run(
+                [*how, *words],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=WAIT,
+                **as_user(USER),
+            )
         made = {}
         for name in sorted(os.listdir(folder)):
             path = os.path.join(folder, name)
@@ -67,10 +76,17 @@ print(free())
 print(free())
 """
 for lock in "LOCK_EX", "LOCK_SH":
-    for name, close in (("one that reads, opened before", "os.close(before)"), ("one that reads", "open('file').close()"),
-                        ("one that writes", "open('file', 'r+').close()"), ("a duplicate", "os.close(os.dup(mine.fileno()))"),
-                        ("another file", "open('other', 'w').close()"),
-                        ("a child's", "pid = os.fork()\nif not pid:\n    os.close(before); os._exit(0)\nos.waitpid(pid, 0)")):
+    for name, close in (
+        ("one that reads, opened before", "os.close(before)"),
+        ("one that reads", "open('file').close()"),
+        ("one that writes", "open('file', 'r+').close()"),
+        ("a duplicate", "os.close(os.dup(mine.fileno()))"),
+        ("another file", "open('other', 'w').close()"),
+        (
+            "a child's",
+            "pid = os.fork()\nif not pid:\n    os.close(before); os._exit(0)\nos.waitpid(pid, 0)",
+        ),
+    ):
         is_same(f"{lock}, and {name} is closed", LOCKS.format(lock=lock, close=close))
 
 # ---- the modes of new files, by umask and default access lists ----
@@ -88,13 +104,17 @@ print([(name, sorted(os.listxattr(name))) for name in sorted(os.listdir("."))])
 
 def acl(*entries):
     """As in the extended attribute: (tag, permissions, id)."""
-    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, perm, who) for tag, perm, who in entries)
+    return struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", tag, perm, who) for tag, perm, who in entries
+    )
 
 
-NOBODY = 0xffffffff
+NOBODY = 0xFFFFFFFF
 DEFAULTS = {
     "all": acl((1, 7, NOBODY), (4, 7, NOBODY), (32, 7, NOBODY)),
-    "one more": acl((1, 7, NOBODY), (2, 6, 65534), (4, 5, NOBODY), (16, 7, NOBODY), (32, 0, NOBODY)),
+    "one more": acl(
+        (1, 7, NOBODY), (2, 6, 65534), (4, 5, NOBODY), (16, 7, NOBODY), (32, 0, NOBODY)
+    ),
 }
 try:
     os.setxattr(c.dir, "system.posix_acl_default", DEFAULTS["all"])
@@ -105,24 +125,38 @@ except OSError as e:
 for umask in "0", "0o022", "0o077", "0o777":
     is_same(f"umask {umask}", MAKE.format(umask=umask))
     for name, value in DEFAULTS.items():
-        is_same(f"umask {umask} and a default list: {name}", MAKE.format(umask=umask),
-                lambda folder, value=value: os.setxattr(folder, "system.posix_acl_default", value))
+        is_same(
+            f"umask {umask} and a default list: {name}",
+            MAKE.format(umask=umask),
+            lambda folder, value=value: os.setxattr(folder, "system.posix_acl_default", value),
+        )
 
 # ---- descriptors ----
 
-for name, script in (("a file that is open for both", "exec 0<>file; echo old >&0; exec sh -c 'echo new >&0'"),
-                     ("and read", "echo text >file; exec 0<>file; sh -c 'read x; echo $x; echo more >&0'; cat file"),
-                     ("above 2", "exec 5<>file; sh -c 'echo new >&5'; cat file")):
+for name, script in (
+    ("a file that is open for both", "exec 0<>file; echo old >&0; exec sh -c 'echo new >&0'"),
+    ("and read", "echo text >file; exec 0<>file; sh -c 'read x; echo $x; echo more >&0'; cat file"),
+    ("above 2", "exec 5<>file; sh -c 'echo new >&5'; cat file"),
+):
     is_same(name, ["sh", "-c", script])
 with c.net.enter(0):
-    for name, script in (("0<>file", "echo text >file; $X sh -c 'read x; echo $x; echo more >&0' 0<>file; cat file"),
-                         ("1<>file", "echo text >file; $X sh -c 'echo TE' 1<>file; cat file")):
+    for name, script in (
+        ("0<>file", "echo text >file; $X sh -c 'read x; echo $x; echo more >&0' 0<>file; cat file"),
+        ("1<>file", "echo text >file; $X sh -c 'echo TE' 1<>file; cat file"),
+    ):
         got = []
         for how in "env", " ".join(AWAY), f"{EHCTL} exec 0.1 --":
             with tempfile.TemporaryDirectory(dir=c.dir) as folder:
                 os.chown(folder, USER, USER)
-                r = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=WAIT,
-                                   env={**os.environ, "X": how}, **as_user(USER))
+                r = subprocess.run(
+                    ["bash", "-c", script],
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                    timeout=WAIT,
+                    env={**os.environ, "X": how},
+                    **as_user(USER),
+                )
                 got.append((r.returncode, r.stdout, r.stderr))
         ok(name, got[0] == got[1] == got[2] and not got[0][2], got)
 

@@ -12,11 +12,23 @@ def slots(free, hosts=1):
 
 
 class Build:
-    """A build on node `home` of a Cluster, below the directory `work`. Its jobs stay until they are let go. Each is placed by itself,
-    as with the module, unless it is to stay. `files`: from its directory, what else it finds there, as {name: text}."""
+    """A build on node `home` of a Cluster, below the directory `work`. Its jobs stay until they are
+    let go. Each is placed by itself, as with the module, unless it is to stay. `files`: from its
+    directory, what else it finds there, as {name: text}."""
 
-    def __init__(self, c, work, home, jobs, uid=0, words=("make", "-j"), scope="cluster", stay=False,
-                 style="auto", files=lambda folder: {}):
+    def __init__(
+        self,
+        c,
+        work,
+        home,
+        jobs,
+        uid=0,
+        words=("make", "-j"),
+        scope="cluster",
+        stay=False,
+        style="auto",
+        files=lambda folder: {},
+    ):
         self.folder = tempfile.mkdtemp(dir=work)
         self.jobs = jobs
         self.gone = 0
@@ -25,9 +37,11 @@ class Build:
             os.chmod(f"{self.folder}/go{i}", 0o666)
         place = f"{EHCTL} exec --auto -- " if scope == "cluster" and not stay else ""
         with open(f"{self.folder}/Makefile", "w") as f:
-            f.write(f"J := {' '.join(map(str, range(jobs)))}\nall: $(J)\n$(J):\n"
-                    f"\t@if test -e {self.folder}/end; then echo $@ >>{self.folder}/short; else "
-                    f"{place}sh -c 'echo $@ >>{self.folder}/log; read x <{self.folder}/go$@'; fi\n")
+            f.write(
+                f"J := {' '.join(map(str, range(jobs)))}\nall: $(J)\n$(J):\n"
+                f"\t@if test -e {self.folder}/end; then echo $@ >>{self.folder}/short; else "
+                f"{place}sh -c 'echo $@ >>{self.folder}/log; read x <{self.folder}/go$@'; fi\n"
+            )
         for name, text in files(self.folder).items():
             with open(f"{self.folder}/{name}", "w") as f:
                 f.write(text)
@@ -35,9 +49,29 @@ class Build:
             open(f"{self.folder}/{name}", "w").close()
             os.chmod(f"{self.folder}/{name}", 0o666)
         os.chmod(self.folder, 0o755)
-        self.p = subprocess.Popen(c.words(home, "setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", EHCTL, "run",
-                                          f"--jobserver={scope}", "--jobserver-style", style, "--", *words, "-C", self.folder, "--no-print-directory"),
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.p = subprocess.Popen(
+            c.words(
+                home,
+                "setpriv",
+                f"--reuid={uid}",
+                f"--regid={uid}",
+                "--clear-groups",
+                EHCTL,
+                "run",
+                f"--jobserver={scope}",
+                "--jobserver-style",
+                style,
+                "--",
+                *words,
+                "-C",
+                self.folder,
+                "--no-print-directory",
+            ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def started(self):
         """Those that stay until they are let go."""
@@ -53,8 +87,10 @@ class Build:
 
     def let_go(self, n=1):
         """Those that began first."""
-        gates = [open(f"{self.folder}/go{job}", "w") for job in self.started()[self.gone:self.gone + n]]
-        for gate in gates:      # all have been opened: the jobs end together
+        gates = [
+            open(f"{self.folder}/go{job}", "w") for job in self.started()[self.gone : self.gone + n]
+        ]
+        for gate in gates:  # all have been opened: the jobs end together
             gate.write("\n")
             gate.close()
         self.gone += n
@@ -63,10 +99,11 @@ class Build:
         return until(lambda: self.running() == n)
 
     def shrinks_to(self, n, beside=None):
-        """Lets jobs go until others do not start in their places. `beside`: they are n together, and who has more lets go.
+        """Lets jobs go until others do not start in their places. `beside`: they are n together,
+        and who has more lets go.
 
-        One at a time: on a loaded machine a job that starts has its slot long before it is in the load, and if many
-        start at once it looks as if nobody else had tasks."""
+        One at a time: on a loaded machine a job that starts has its slot long before it is in the
+        load, and if many start at once it looks as if nobody else had tasks."""
         calm, last = [0], [0]
 
         def look():
@@ -76,7 +113,8 @@ class Build:
                 most.let_go()
                 last[0], calm[0] = time.monotonic(), 0
             calm[0] += runs == n
-            return calm[0] > 40 and len(self.started()) < self.jobs     # there are some that could
+            return calm[0] > 40 and len(self.started()) < self.jobs  # there are some that could
+
         return until(look)
 
     def ends(self):
@@ -87,6 +125,7 @@ class Build:
             while self.running():
                 self.let_go()
             return self.p.poll() is not None
+
         until(look)
         out, err = self.p.communicate(timeout=WAIT)
         return self.p.returncode, out, err

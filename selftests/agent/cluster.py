@@ -2,7 +2,9 @@
 """Agents on this machine, each in a network namespace of its own, for tests that need no module.
 Everything made here is ended by the process that made it."""
 
-import atexit, fcntl, json, os, re, select, shlex, shutil, signal, socket, struct, subprocess, sys, tempfile, traceback
+import atexit, fcntl, json, os, re, select, shlex, shutil, signal, socket, struct, subprocess
+import sys, tempfile, traceback
+
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import agent_socket, ktap, left, netns, users
 from ktap import failed, ok
@@ -15,9 +17,9 @@ EHCTL = os.path.join(BUILD, "bin", "ehctl")
 AGENT = os.path.join(BUILD, "bin", "ehagent")
 STUB = os.path.join(BUILD, "bin", "ehstub")
 LAUNCH = os.path.join(BUILD, "bin", "ehlaunch")
-USER = 64123        # of agents without rights: nobody else's
+USER = 64123  # of agents without rights: nobody else's
 CRASHES = signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE
-STRANGERS = 64      # connections without a certificate that an agent keeps: STRANGERS_MAX
+STRANGERS = 64  # connections without a certificate that an agent keeps: STRANGERS_MAX
 
 os.chdir(TOP)
 
@@ -25,8 +27,8 @@ os.chdir(TOP)
 def numbers(header, enum, prefix):
     """Numbers of an enum by name; it begins with 1."""
     text = open(header).read()
-    body = re.sub(r"/\*.*?\*/", "", text[text.index(f"enum {enum} {{"):], flags=re.S)
-    names = re.findall(rf"\b({prefix}_[A-Z]+)\b", body[:body.index("}")])
+    body = re.sub(r"/\*.*?\*/", "", text[text.index(f"enum {enum} {{") :], flags=re.S)
+    names = re.findall(rf"\b({prefix}_[A-Z]+)\b", body[: body.index("}")])
     return {name: number + 1 for number, name in enumerate(names)}
 
 
@@ -44,7 +46,8 @@ def removed(cgroup):
 
 
 def shown_at(master):
-    """What the terminal with this other side shows, and see(what), which waits until it has shown that."""
+    """What the terminal with this other side shows, and see(what), which waits until it has shown
+    that."""
     shown = bytearray()
 
     def see(what):
@@ -55,14 +58,18 @@ def shown_at(master):
                 except OSError:
                     pass
             return what in shown
+
         return until(look)
+
     return shown, see
 
 
 # ---- agents ----
 
+
 def alone():
-    """Waits until no other test has as many agents: two of these at once are too much for a small machine."""
+    """Waits until no other test has as many agents: two of these at once are too much for a small
+    machine."""
     held = open(__file__)
     fcntl.flock(held, fcntl.LOCK_EX)
     return held
@@ -71,18 +78,18 @@ def alone():
 class Cluster:
     """Configurations and certificates for n nodes, and the agents that were started."""
 
-    managed = False     # execs are intercepted
-    bound = 20          # seconds for what ends by itself when its task or agent has ended
-    stopped = False     # all has been removed
+    managed = False  # execs are intercepted
+    bound = 20  # seconds for what ends by itself when its task or agent has ended
+    stopped = False  # all has been removed
 
     def __init__(self, n, settings="", topology="2,1", apart=True):
-        """`apart`: agents run as a user of their own, and root's ehlaunch listens for them, as when installed. Else root's own
-        agents start theirs."""
+        """`apart`: agents run as a user of their own, and root's ehlaunch listens for them, as when
+        installed. Else root's own agents start theirs."""
         self.apart = apart
         self.launchers = {}
-        self.wrapped = {}       # (node, program): what starts it instead
-        self.crashed = []       # agents that ended by themselves, of a defect
-        self.roots = {}         # node: the words before those of its ehlaunch
+        self.wrapped = {}  # (node, program): what starts it instead
+        self.crashed = []  # agents that ended by themselves, of a defect
+        self.roots = {}  # node: the words before those of its ehlaunch
         self.n = n
         self.topology = topology
         if n > 16:
@@ -95,8 +102,8 @@ class Cluster:
         self.dir = tempfile.mkdtemp(prefix="ehs-agent-")
         self.settings = settings
         self.agents = {}
-        self.confs = {}         # of those that have been started
-        self.late = []          # nodes whose agents did not end when they were told to
+        self.confs = {}  # of those that have been started
+        self.late = []  # nodes whose agents did not end when they were told to
         atexit.register(self.at_exit)
         self.certificates("cert", *[f"n{i}" for i in range(n)])
         if apart:
@@ -112,10 +119,13 @@ class Cluster:
     def code(self, i):
         """The i-th node's: its digits below the top, each n bits."""
         n, levels = map(int, self.topology.split(","))
-        return ".".join(["0"] + [str(i >> n * level & (1 << n) - 1) for level in reversed(range(levels))])
+        return ".".join(
+            ["0"] + [str(i >> n * level & (1 << n) - 1) for level in reversed(range(levels))]
+        )
 
     def conf(self, i, cluster="test", cert=None, host=None, settings=None, peers=None, join=None):
-        """Writes nI.conf; returns its path. `join`: it asks these nodes for a place instead of having one."""
+        """Writes nI.conf; returns its path. `join`: it asks these nodes for a place instead of
+        having one."""
         cert = cert or os.path.join(self.dir, "cert")
         host = host or f"n{i}"
         path = os.path.join(self.dir, f"n{i}.conf")
@@ -124,18 +134,29 @@ class Cluster:
         else:
             asked = ", ".join(f'"{address(j)}"' for j in join)
             place = [f"join = {{ {asked} }}", f'address = "{address(i)}:7411"']
-        lines = [f'cluster = "{cluster}"', *place, f'state = "{self.state(i)}"',
-                 f'certificate = "{cert}/{host}.crt"', f'key = "{cert}/{host}.key"',
-                 f'authority = "{cert}/ca.crt"', f'cgroup = "{self.cgroup(i)}"', f'stub = "{self.program(i, "ehstub")}"',
-                 "heartbeat = 300", "allow-root = true", 'log = "debug"',
-                 self.settings if settings is None else settings]
+        lines = [
+            f'cluster = "{cluster}"',
+            *place,
+            f'state = "{self.state(i)}"',
+            f'certificate = "{cert}/{host}.crt"',
+            f'key = "{cert}/{host}.key"',
+            f'authority = "{cert}/ca.crt"',
+            f'cgroup = "{self.cgroup(i)}"',
+            f'stub = "{self.program(i, "ehstub")}"',
+            "heartbeat = 300",
+            "allow-root = true",
+            'log = "debug"',
+            self.settings if settings is None else settings,
+        ]
         if self.apart:
             lines.append(f'launcher = "{self.launcher(i)}"')
         if peers is None:
             peers = range(self.n) if join is None else []
         for j in peers:
             name = host if j == i else f"n{j}"
-            lines.append(f'peer "{self.code(j)}" {{ host = "{name}" address = "{address(j)}:7411" }}')
+            lines.append(
+                f'peer "{self.code(j)}" {{ host = "{name}" address = "{address(j)}:7411" }}'
+            )
         with open(path, "w") as out:
             out.write("\n".join(lines) + "\n")
         self.give(cert)
@@ -152,12 +173,15 @@ class Cluster:
 
     def program(self, i, name):
         """Node i's."""
-        return self.wrapped.get((i, name)) or {"ehagent": AGENT, "ehstub": STUB, "ehlaunch": LAUNCH}[name]
+        return (
+            self.wrapped.get((i, name))
+            or {"ehagent": AGENT, "ehstub": STUB, "ehlaunch": LAUNCH}[name]
+        )
 
     def wrap(self, i, before="", by="", mounts=False, root=False):
-        """Node i's agent starts after these commands of a shell, if they succeed, and by this program. `mounts`: its node has
-        mounts of its own, and what the commands mount is seen there only. `root`: what root starts of it, which may be its ehlaunch
-        only."""
+        """Node i's agent starts after these commands of a shell, if they succeed, and by this
+        program. `mounts`: its node has mounts of its own, and what the commands mount is seen there
+        only. `root`: what root starts of it, which may be its ehlaunch only."""
         own = ["unshare", "-m", "--propagation", "private"] if mounts else []
         words = [*own, "sh", "-ec", f'{before}\nexec {by} "$@"', "sh"]
         if self.apart and (mounts or root):
@@ -174,8 +198,8 @@ class Cluster:
         return os.path.join(self.dir, f"n{i}.launch")
 
     def launch(self, i, conf=None):
-        """Starts what the service manager starts: ehlaunch, with the rules of the configuration, and a socket that listens as
-        descriptor 3. An earlier one is killed."""
+        """Starts what the service manager starts: ehlaunch, with the rules of the configuration,
+        and a socket that listens as descriptor 3. An earlier one is killed."""
         words = self.launch_words(i, conf or self.confs.get(i) or self.conf(i))
         enter = self.roots.get(i, [])
         agent = self.agents.get(i)
@@ -193,19 +217,40 @@ class Cluster:
             s.listen()
             fd = s.fileno()
             os.set_inheritable(fd, True)
-            # in a session of its own, as any service: a user's stub takes it for no reader of what the user's session has
+            # in a session of its own, as any service: a user's stub takes it for no reader of what
+            # the user's session has
             self.launchers[i] = subprocess.Popen(
-                ["nsenter", f"--net=/run/netns/{self.net.name(i)}", *enter, "bash", "-c", f'exec "$@" 3<&{fd}', "sh", *words],
-                stdin=subprocess.DEVNULL, pass_fds=[fd], start_new_session=True)
+                [
+                    "nsenter",
+                    f"--net=/run/netns/{self.net.name(i)}",
+                    *enter,
+                    "bash",
+                    "-c",
+                    f'exec "$@" 3<&{fd}',
+                    "sh",
+                    *words,
+                ],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[fd],
+                start_new_session=True,
+            )
 
     def launch_words(self, i, conf):
         """The command of node i's ehlaunch."""
         if (i, "ehlaunch") not in self.wrapped:
             return [AGENT, "--launch", "-c", conf]
-        return [self.program(i, "ehlaunch"), "--allow-root", "--cgroup", self.cgroup(i), "--stub", self.program(i, "ehstub")]
+        return [
+            self.program(i, "ehlaunch"),
+            "--allow-root",
+            "--cgroup",
+            self.cgroup(i),
+            "--stub",
+            self.program(i, "ehstub"),
+        ]
 
     def launches(self, i):
-        """Whether node i's ehlaunch serves: it says so to each that connects. The socket listens before it does."""
+        """Whether node i's ehlaunch serves: it says so to each that connects. The socket listens
+        before it does."""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
                 s.settimeout(3)
@@ -222,7 +267,10 @@ class Cluster:
         """What a test needs beside what they have written; returns the configuration's path."""
         conf = os.path.join(self.etc(i), "agent.conf")
         with open(conf, "a") as f:
-            f.write(f'state = "{state or self.state(i)}"\ncgroup = "{self.cgroup(i)}"\nstub = "{STUB}"\nlog = "debug"\n{more}')
+            f.write(
+                f'state = "{state or self.state(i)}"\ncgroup = "{self.cgroup(i)}"\nstub ='
+                f' "{STUB}"\nlog = "debug"\n{more}'
+            )
             if self.apart:
                 f.write(f'\nlauncher = "{self.launcher(i)}"\n')
         return conf
@@ -258,21 +306,39 @@ class Cluster:
         if self.apart and i not in self.launchers:
             self.launch(i)
         log = open(os.path.join(self.dir, f"n{i}.log"), "a")
-        earlier = len(self.log(i))     # what an agent before this one has said
+        earlier = len(self.log(i))  # what an agent before this one has said
         # not `ip netns exec`: it mounts a new /sys, without the cgroups
         user = ["-S", str(USER), "-G", str(USER)] if self.apart else []
         if "unshare" in self.roots.get(i, []):
             until(lambda: self.launches(i))
             user.append(f"--mount=/proc/{self.launchers[i].pid}/ns/mnt")
         env = {**os.environ, **self.environment(i)}
-        if self.apart:      # LeakSanitizer traces its own process, which is one of the things that this agent gives up
+        if self.apart:
+            # LeakSanitizer traces its own process, which this agent may not do
             env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
         # before others on its machine, and in a session of its own, as in ehagent.service
-        agent = subprocess.Popen(["nice", "-n", "-10", "nsenter", f"--net=/run/netns/{self.net.name(i)}", *user,
-                                  self.program(i, "ehagent"), "-c", conf],
-                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, start_new_session=True)
+        agent = subprocess.Popen(
+            [
+                "nice",
+                "-n",
+                "-10",
+                "nsenter",
+                f"--net=/run/netns/{self.net.name(i)}",
+                *user,
+                self.program(i, "ehagent"),
+                "-c",
+                conf,
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=env,
+            start_new_session=True,
+        )
         self.agents[i] = agent
-        if ready and not until(lambda: "ready: node" in self.log(i)[earlier:] or agent.poll() is not None):
+        if ready and not until(
+            lambda: "ready: node" in self.log(i)[earlier:] or agent.poll() is not None
+        ):
             raise RuntimeError(self.log(i))
         return agent
 
@@ -294,7 +360,9 @@ class Cluster:
             nodes = self.ask(i, {"command": "status"})["nodes"]
         except (OSError, ValueError):
             return set()
-        return {node["code"] for node in nodes if node["agent"] == "up" and node["load"] is not None}
+        return {
+            node["code"] for node in nodes if node["agent"] == "up" and node["load"] is not None
+        }
 
     def log(self, i):
         try:
@@ -332,7 +400,9 @@ class Cluster:
 
     def memory(self, i):
         """Resident KiB."""
-        return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{self.agents[i].pid}/status").read())[1])
+        return int(
+            re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{self.agents[i].pid}/status").read())[1]
+        )
 
     def alive(self, i):
         return self.agents[i].poll() is None and "nodes" in self.ask(i, {"command": "status"})
@@ -346,15 +416,19 @@ class Cluster:
 
     def reports(self):
         """Lines of the logs in which a sanitizer says what is wrong (make SAN=1)."""
-        return [line for i in range(self.n) for line in self.log(i).splitlines()
-                if re.search(r"Sanitizer|runtime error:", line)]
+        return [
+            line
+            for i in range(self.n)
+            for line in self.log(i).splitlines()
+            if re.search(r"Sanitizer|runtime error:", line)
+        ]
 
     def at_exit(self):
         """A test that has not come to its end has tasks that run, and says nothing of them."""
         try:
             if ktap.is_done():
                 self.stop()
-        finally:        # within() may have cut it short
+        finally:  # within() may have cut it short
             if not self.stopped:
                 self.clear()
 
@@ -368,7 +442,7 @@ class Cluster:
             found = [traceback.format_exc()]
         if ktap.is_used():
             ok("nothing is left when agents end", not found, "\n".join(found))
-            if self.crashed:        # runner/report.py: no second try excuses this
+            if self.crashed:  # runner/report.py: no second try excuses this
                 ok("no agent has crashed", False, self.crashed)
         self.clear()
         if found and not ktap.is_used():
@@ -379,12 +453,18 @@ class Cluster:
         self.stopped = True
         for i in list(self.agents):
             self.end(i)
-        if failed() or hasattr(sys, "last_type"):       # a bad result, or an exception
+        if failed() or hasattr(sys, "last_type"):  # a bad result, or an exception
             for i in range(self.n):
                 print(*(f"# n{i}: {line}" for line in self.log(i).splitlines()[-60:]), sep="\n")
-        if "EHS_REPORTS" in os.environ and self.reports():      # of selftests/sanitize
+        if "EHS_REPORTS" in os.environ and self.reports():  # of selftests/sanitize
             for i in range(self.n):
-                with open(os.path.join(os.environ["EHS_REPORTS"], f"{os.path.basename(sys.argv[0])}.{os.getpid()}.n{i}"), "w") as out:
+                with open(
+                    os.path.join(
+                        os.environ["EHS_REPORTS"],
+                        f"{os.path.basename(sys.argv[0])}.{os.getpid()}.n{i}",
+                    ),
+                    "w",
+                ) as out:
                     out.write(self.log(i))
         for launcher in self.launchers.values():
             launcher.kill()
@@ -402,8 +482,10 @@ class Cluster:
 
     def end_keepers(self, i):
         """ehlaunch of agents that have gone: each keeps a view for the next agent."""
+
         def there():
             return left.named(self.cgroup(i))
+
         for pid in there():
             send(pid, signal.SIGKILL)
         until(lambda: not there())
@@ -415,7 +497,7 @@ class Cluster:
             try:
                 with open(os.path.join(guests, name, "cgroup.kill"), "w") as f:
                     f.write("1")
-            except (FileNotFoundError, NotADirectoryError):     # it is a file, or has gone
+            except (FileNotFoundError, NotADirectoryError):  # it is a file, or has gone
                 continue
             for folder, _, _ in os.walk(os.path.join(guests, name), topdown=False):
                 until(lambda folder=folder: removed(folder))
@@ -426,7 +508,8 @@ class Cluster:
         """A connection to node i's agent, as another user if wished."""
         with self.net.enter(i):
             s = socket.socket(socket.AF_UNIX)
-        # connect() waits while the queue is full, as an ehctl does: settimeout() before it would have it fail at once
+        # connect() waits while the queue is full, as an ehctl does: settimeout() before it would
+        # have it fail at once
         s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", WAIT, 0))
         if uid:
             os.seteuid(uid)

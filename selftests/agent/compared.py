@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two copies of a directory, one built by `ehctl dag` and one by the tool itself: what is compared."""
+"""Two copies of a directory, one built by `ehctl dag` and one by the tool itself: what is
+compared."""
 
 import os
 

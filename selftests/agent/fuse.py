@@ -1,12 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""FUSE file systems: one that answers until it is told to be silent, and then takes requests and answers none of them; and a disk,
-which keeps what is written until it is told to hold that up, or to fail."""
+"""FUSE file systems: one that answers until it is told to be silent, and then takes requests and
+answers none of them; and a disk, which keeps what is written until it is told to hold that up, or
+to fail."""
 
 import atexit, ctypes, errno, mmap, os, signal, stat, struct, time
 
 libc = ctypes.CDLL(None, use_errno=True)
-LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, ACCESS, IOCTL, BATCH_FORGET = \
-    1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 29, 34, 39, 42
+(
+    LOOKUP,
+    FORGET,
+    GETATTR,
+    OPEN,
+    READ,
+    STATFS,
+    RELEASE,
+    FLUSH,
+    INIT,
+    OPENDIR,
+    RELEASEDIR,
+    ACCESS,
+    IOCTL,
+    BATCH_FORGET,
+) = (1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 29, 34, 39, 42)
 SETATTR, UNLINK, RENAME, WRITE, FSYNC, FSYNCDIR, CREATE = 4, 10, 12, 16, 20, 30, 35
 ATTR_MODE, ATTR_SIZE = 1, 8
 CLONE_NEWNS = 0x20000
@@ -16,11 +31,14 @@ FILES = {b"prog": 2, b"data": 3}
 
 def attr(node):
     mode = stat.S_IFDIR | 0o777 if node == ROOT else stat.S_IFREG | 0o755
-    return struct.pack("<6Q10I", node, SIZE, 1, BORN, BORN, BORN, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+    return struct.pack(
+        "<6Q10I", node, SIZE, 1, BORN, BORN, BORN, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0
+    )
 
 
 class Silent:
-    """Mounted at `at`, in the mount namespace of process `ns` if that is given. Served by a child."""
+    """Mounted at `at`, in the mount namespace of process `ns` if that is given. Served by a
+    child."""
 
     def __init__(self, at, ns=None, ioctls=None):
         """ioctls: what its files return, by number."""
@@ -52,7 +70,10 @@ class Silent:
         try:
             fd = self.mount(ns)
             silent = []
-            signal.signal(signal.SIGUSR1, lambda *_: (silent.append(LOOKUP), silent.append(GETATTR), os.write(told, b"s")))
+            signal.signal(
+                signal.SIGUSR1,
+                lambda *_: (silent.append(LOOKUP), silent.append(GETATTR), os.write(told, b"s")),
+            )
             signal.signal(signal.SIGUSR2, lambda *_: (silent.append(FLUSH), os.write(told, b"s")))
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
             while True:
@@ -88,12 +109,17 @@ class Silent:
             body = struct.pack("<iIII", result, 0, 0, 0)
         elif op == STATFS:
             body = bytes(80)
-        elif op not in (ACCESS, RELEASE, RELEASEDIR):    # FLUSH, too: a process that forks closes many
+        elif op not in (
+            ACCESS,
+            RELEASE,
+            RELEASEDIR,
+        ):  # FLUSH, too: a process that forks closes many
             err = errno.ENOSYS
         os.write(fd, struct.pack("<IiQ", 16 + len(body), -err, unique) + body)
 
     def silence(self, flush=False):
-        """No request is answered from now on; `flush`: it is that of who closes a file which tells asked()."""
+        """No request is answered from now on; `flush`: it is that of who closes a file which tells
+        asked()."""
         os.kill(self.pid, signal.SIGUSR2 if flush else signal.SIGUSR1)
         return os.read(self.told, 1) == b"s"
 
@@ -112,16 +138,19 @@ class Silent:
 
 
 class Disk(Silent):
-    """Mounted at `at`: files in memory, of whoever creates them. Asked in vain, it answers nobody else meanwhile, as a disk."""
+    """Mounted at `at`: files in memory, of whoever creates them. Asked in vain, it answers nobody
+    else meanwhile, as a disk."""
 
     def __init__(self, at):
-        self.told_it = mmap.mmap(-1, 16)        # errno of writes, errno of fsync(), whether fsync() is held up, how often that was asked
-        self.files = {}         # name: node
-        self.nodes = {}         # node: [content, mode, uid, gid]
+        self.told_it = mmap.mmap(
+            -1, 16
+        )  # errno of writes, errno of fsync(), whether fsync() is held up, how often that was asked
+        self.files = {}  # name: node
+        self.nodes = {}  # node: [content, mode, uid, gid]
         super().__init__(at)
 
     def tell(self, at, value):
-        self.told_it[4 * at:4 * at + 4] = struct.pack("<i", value)
+        self.told_it[4 * at : 4 * at + 4] = struct.pack("<i", value)
 
     def is_told(self, at):
         return struct.unpack_from("<i", self.told_it, 4 * at)[0]
@@ -158,7 +187,25 @@ class Disk(Silent):
         if node == ROOT:
             return attr(ROOT)
         content, mode, uid, gid = self.nodes[node]
-        return struct.pack("<6Q10I", node, len(content), 1, BORN, BORN, BORN, 0, 0, 0, stat.S_IFREG | mode, 1, uid, gid, 0, 4096, 0)
+        return struct.pack(
+            "<6Q10I",
+            node,
+            len(content),
+            1,
+            BORN,
+            BORN,
+            BORN,
+            0,
+            0,
+            0,
+            stat.S_IFREG | mode,
+            1,
+            uid,
+            gid,
+            0,
+            4096,
+            0,
+        )
 
     def entry(self, node):
         return struct.pack("<QQQQII", node, 0, 0, 0, 0, 0) + self.attr(node)
@@ -196,12 +243,12 @@ class Disk(Silent):
             body = self.entry(new) + struct.pack("<QII", 7, 1, 0)
         elif op == READ:
             _, at, size = struct.unpack_from("<QQI", rest)
-            body = bytes(self.nodes[node][0][at:at + size])
+            body = bytes(self.nodes[node][0][at : at + size])
         elif op == WRITE:
             _, at, size = struct.unpack_from("<QQI", rest)
             err = self.is_told(0)
             if not err:
-                self.nodes[node][0][at:at + size] = rest[40:40 + size]
+                self.nodes[node][0][at : at + size] = rest[40 : 40 + size]
                 body = struct.pack("<II", size, 0)
         elif op == RENAME:
             old, new = rest[8:].split(b"\0")[:2]

@@ -6,8 +6,8 @@ from cluster import EHCTL, Cluster
 from ktap import ok, within
 from wait import WAIT, until
 
-LEASE = 8000        # ms, where the end of one is waited for
-LONG = 2 * WAIT     # a lease that nobody renews is over long before
+LEASE = 8000  # ms, where the end of one is waited for
+LONG = 2 * WAIT  # a lease that nobody renews is over long before
 
 
 class Gangs(Cluster):
@@ -17,7 +17,7 @@ class Gangs(Cluster):
         super().__init__(n, f"heartbeat = 1000\n{settings}", **more)
         self.top = tempfile.mkdtemp(prefix="ehs-gang-", dir=self.dir)
         self.go = os.path.join(self.top, "go")
-        self.tmp = os.path.join(self.top, "tmp")    # of ehctl
+        self.tmp = os.path.join(self.top, "tmp")  # of ehctl
         os.mkdir(self.tmp)
         # the more, the faster; and three at best
         self.all = self.model("all", [100 / p for p in range(1, 9)])
@@ -25,13 +25,15 @@ class Gangs(Cluster):
         # a launcher: a part on each host, by ehrsh, and it waits for them
         self.starter = os.path.join(self.top, "launch")
         with open(self.starter, "w") as f:
-            f.write("""#!/bin/sh
+            f.write(
+                """#!/bin/sh
 trap 'kill $pids; wait; exit 9' TERM INT HUP
 for host in $(sed 's/ .*//' "$EHSCHED_GANG_HOSTFILE"); do
 	"$EHSCHED_RSH" -n "$host" "$1" & pids="$pids $!"
 done
 wait
-""")
+"""
+            )
         os.chmod(self.starter, 0o755)
 
     def model(self, name, compute):
@@ -43,8 +45,15 @@ wait
     def begin(self, home, *words):
         """ehctl gang, not waited for."""
         with self.net.enter(home):
-            return subprocess.Popen([EHCTL, "gang", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, text=True, cwd="/", env={**os.environ, "TMPDIR": self.tmp})
+            return subprocess.Popen(
+                [EHCTL, "gang", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd="/",
+                env={**os.environ, "TMPDIR": self.tmp},
+            )
 
     def gang(self, home, *words):
         p = self.begin(home, *words)
@@ -54,14 +63,20 @@ wait
     def own(self, i):
         """What node i says of itself; {}: its agent has just started."""
         try:
-            return next(n for n in self.ask(i, {"command": "status"})["nodes"] if n["code"] == self.code(i))
+            return next(
+                n for n in self.ask(i, {"command": "status"})["nodes"] if n["code"] == self.code(i)
+            )
         except OSError:
             return {}
 
     def leases(self, among=None):
         """What the nodes themselves say: {node: (home of the gang, whether it is only offered)}."""
-        return {i: (g["home"], g["offered"]) for i in (self.agents if among is None else among) if i in self.agents
-                for g in self.own(i).get("gangs") or []}
+        return {
+            i: (g["home"], g["offered"])
+            for i in (self.agents if among is None else among)
+            if i in self.agents
+            for g in self.own(i).get("gangs") or []
+        }
 
     def free(self, name="no lease is left", among=None, limit=WAIT):
         return ok(name, until(lambda: not self.leases(among), limit), self.leases(among))
@@ -77,10 +92,26 @@ wait
     def begun(self, name, home):
         """A job that runs on all hosts and goes on until the file is there."""
         n = len(self.agents)
-        p = self.begin(home, "--model", self.all, "--least", str(n), "--wait", str(WAIT), "--", self.starter, self.held(name))
-        good = until(lambda: self.lines(name) >= n or p.poll() is not None, LONG) and p.poll() is None
-        ok(f"{name}: a job runs on all hosts", good and len(self.leases()) == n,
-           (self.leases(), p.communicate() if p.poll() is not None else ""))
+        p = self.begin(
+            home,
+            "--model",
+            self.all,
+            "--least",
+            str(n),
+            "--wait",
+            str(WAIT),
+            "--",
+            self.starter,
+            self.held(name),
+        )
+        good = (
+            until(lambda: self.lines(name) >= n or p.poll() is not None, LONG) and p.poll() is None
+        )
+        ok(
+            f"{name}: a job runs on all hosts",
+            good and len(self.leases()) == n,
+            (self.leases(), p.communicate() if p.poll() is not None else ""),
+        )
         return p
 
     def parts(self):
@@ -88,7 +119,9 @@ wait
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                found += [pid] if self.go.encode() in open(f"/proc/{pid}/cmdline", "rb").read() else []
+                found += (
+                    [pid] if self.go.encode() in open(f"/proc/{pid}/cmdline", "rb").read() else []
+                )
             except OSError:
                 pass
         return found

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The nodes of a virtual cluster in one guest (selftests/vm/cluster --netns N) with the face of cluster.Cluster, so that
-one story is told with the module and without. Agents were started by the virtual cluster and are ended by it."""
+"""The nodes of a virtual cluster in one guest (selftests/vm/cluster --netns N) with the face of
+cluster.Cluster, so that one story is told with the module and without. Agents were started by the
+virtual cluster and are ended by it."""
 
 import os, signal, subprocess
 from cluster import Cluster
@@ -54,7 +55,9 @@ class Guest(Cluster):
         must(f"agent {i} ends", until(lambda: not agent.alive()))
 
     def log(self, i):
-        return open(os.path.join(os.environ["EHS_SHARE"], ".agent", f"n{i}.log"), errors="replace").read()
+        return open(
+            os.path.join(os.environ["EHS_SHARE"], ".agent", f"n{i}.log"), errors="replace"
+        ).read()
 
     def words(self, i, *words):
         return ["on", str(i), *words]

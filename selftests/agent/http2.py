@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""As much of HTTP/2 as is needed to be rude to an agent: a client with one request at a time, and a server."""
+"""As much of HTTP/2 as is needed to be rude to an agent: a client with one request at a time, and a
+server."""
 
 import json, socket, ssl, struct, threading
 
@@ -8,13 +9,24 @@ DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
 
 # HPACK's codes of the digits (RFC 7541, appendix B), and its table's statuses.
-DIGITS = {"00000": "0", "00001": "1", "00010": "2", "011001": "3", "011010": "4", "011011": "5",
-          "011100": "6", "011101": "7", "011110": "8", "011111": "9"}
+DIGITS = {
+    "00000": "0",
+    "00001": "1",
+    "00010": "2",
+    "011001": "3",
+    "011010": "4",
+    "011011": "5",
+    "011100": "6",
+    "011101": "7",
+    "011110": "8",
+    "011111": "9",
+}
 STATUSES = {8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500}
 
 
 def connect(net, i, address, cert=None, host=None, **limits):
-    """TLS to node i's neighbour at `address`, from i's namespace. Certificate: directory and host."""
+    """TLS to node i's neighbour at `address`, from i's namespace. Certificate: directory and
+    host."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -45,7 +57,13 @@ def text(value):
 
 
 def headers(method, path, more=()):
-    fields = [(":method", method), (":scheme", "https"), (":authority", "x"), (":path", path), *more]
+    fields = [
+        (":method", method),
+        (":scheme", "https"),
+        (":authority", "x"),
+        (":path", path),
+        *more,
+    ]
     return b"".join(b"\0" + text(name) + text(value) for name, value in fields)
 
 
@@ -56,7 +74,7 @@ def digits(coded, value):
     bits, number = "".join(f"{b:08b}" for b in value), ""
     while len(number) < 3:
         code = next(c for c in DIGITS if bits.startswith(c))
-        number, bits = number + DIGITS[code], bits[len(code):]
+        number, bits = number + DIGITS[code], bits[len(code) :]
     return int(number)
 
 
@@ -64,7 +82,9 @@ class Client:
     def __init__(self, s):
         self.s = s
         self.stream = -1
-        self.table = []    # what the agent's encoder has added, newest first: statuses, None for other fields
+        self.table = (
+            []
+        )  # what the agent's encoder has added, newest first: statuses, None for other fields
         s.sendall(PREFACE + frame(SETTINGS, 0, 0))
 
     def exactly(self, n):
@@ -93,7 +113,7 @@ class Client:
             at += 1
             while more:
                 more = block[at] & 0x80
-                value += (block[at] & 0x7f) << shift
+                value += (block[at] & 0x7F) << shift
                 shift += 7
                 at += 1
             return value
@@ -101,7 +121,7 @@ class Client:
         def string():
             nonlocal at
             coded, size = block[at] & 0x80, number(7)
-            value = block[at:at + size]
+            value = block[at : at + size]
             at += size
             return coded, value
 
@@ -113,7 +133,7 @@ class Client:
             if first & 0x80:
                 found = known(number(7)) or found
                 continue
-            if first & 0xe0 == 0x20:    # the table's size
+            if first & 0xE0 == 0x20:  # the table's size
                 number(5)
                 continue
             kept = first & 0x40
@@ -135,15 +155,24 @@ class Client:
 
     def send(self, method, path, body=None, more=(), end=True):
         self.stream += 2
-        self.s.sendall(frame(HEADERS, END_HEADERS | (END_STREAM if body is None else 0), self.stream,
-                             headers(method, path, more)))
+        self.s.sendall(
+            frame(
+                HEADERS,
+                END_HEADERS | (END_STREAM if body is None else 0),
+                self.stream,
+                headers(method, path, more),
+            )
+        )
         if body is not None:
             if not isinstance(body, bytes):
                 body = json.dumps(body).encode()
             for at in range(0, len(body) or 1, 16384):
                 last = at + 16384 >= len(body)
-                self.s.sendall(frame(DATA, END_STREAM if last and end else 0, self.stream,
-                                     body[at:at + 16384]))
+                self.s.sendall(
+                    frame(
+                        DATA, END_STREAM if last and end else 0, self.stream, body[at : at + 16384]
+                    )
+                )
 
     def answer(self):
         status, content = 0, b""
@@ -171,19 +200,32 @@ class Client:
             kind, flags, stream, payload = self.next()
             if kind == HEADERS:
                 found[stream] = self.status(payload)
-            if stream > self.stream - 2 * n and (kind == RST_STREAM or kind in (HEADERS, DATA) and flags & END_STREAM):
+            if stream > self.stream - 2 * n and (
+                kind == RST_STREAM or kind in (HEADERS, DATA) and flags & END_STREAM
+            ):
                 ended.add(stream)
         return sorted(found[stream] for stream in ended)
 
     def hello(self, cluster="test", node="0.1", **more):
-        return self.request("POST", "/v1/hello", {"cluster": cluster, "node": node, "version": 1,
-                                                  "boot_id": "x", "capacity": 1000, **more})[0]
+        return self.request(
+            "POST",
+            "/v1/hello",
+            {
+                "cluster": cluster,
+                "node": node,
+                "version": 1,
+                "boot_id": "x",
+                "capacity": 1000,
+                **more,
+            },
+        )[0]
 
 
 class Server:
-    """A member that answers as a test likes: agents connect to node i's address. answer(body) gives what it says, as bytes or
-    for JSON, or None: nothing. `body` is that of a request, None for a GET. Headers are not read: bodies say what is asked for.
-    streams(bytes) does the same for what a stream that goes on has said so far."""
+    """A member that answers as a test likes: agents connect to node i's address. answer(body) gives
+    what it says, as bytes or for JSON, or None: nothing. `body` is that of a request, None for a
+    GET. Headers are not read: bodies say what is asked for. streams(bytes) does the same for what a
+    stream that goes on has said so far."""
 
     def __init__(self, net, i, address, cert, host, answer, streams=None):
         self.answer, self.streams = answer, streams
@@ -210,7 +252,7 @@ class Server:
                 h = Served(s)
                 while True:
                     h.turn(self.answer, self.streams)
-        except (EOFError, OSError, ValueError):     # also of a body that is no JSON
+        except (EOFError, OSError, ValueError):  # also of a body that is no JSON
             pass
 
 
@@ -221,7 +263,7 @@ class Served:
         self.s, self.bodies = s, {}
         self.window, self.windows = 65535, {}
         self.initial = 65535
-        self.waiting = []       # (stream, what is left of its answer)
+        self.waiting = []  # (stream, what is left of its answer)
         assert self.exactly(len(PREFACE)) == PREFACE
         s.sendall(frame(SETTINGS, 0, 0))
 
@@ -232,8 +274,8 @@ class Served:
         kind, flags, stream, payload = self.next()
         if kind == SETTINGS and not flags & ACK:
             for at in range(0, len(payload), 6):
-                if payload[at:at + 2] == b"\0\4":
-                    self.initial = int.from_bytes(payload[at + 2:at + 6], "big")
+                if payload[at : at + 2] == b"\0\4":
+                    self.initial = int.from_bytes(payload[at + 2 : at + 6], "big")
             self.s.sendall(frame(SETTINGS, ACK, 0))
         elif kind == PING and not flags & ACK:
             self.s.sendall(frame(PING, ACK, 0, payload))
@@ -254,7 +296,12 @@ class Served:
         if kind in (HEADERS, DATA) and flags & END_STREAM:
             body = self.bodies.pop(stream)
             self.say(stream, answer(json.loads(body) if body else None))
-        elif kind == DATA and streams and stream in self.bodies and self.say(stream, streams(self.bodies[stream])):
+        elif (
+            kind == DATA
+            and streams
+            and stream in self.bodies
+            and self.say(stream, streams(self.bodies[stream]))
+        ):
             del self.bodies[stream]
         self.write()
 
@@ -263,19 +310,25 @@ class Served:
         if said is None:
             return False
         self.s.sendall(frame(HEADERS, END_HEADERS, stream, b"\x88"))
-        self.waiting.append((stream, said if isinstance(said, bytes) else json.dumps(said).encode()))
+        self.waiting.append(
+            (stream, said if isinstance(said, bytes) else json.dumps(said).encode())
+        )
         return True
 
     def write(self):
         left = []
         for stream, said in self.waiting:
             while said:
-                room = min(self.window, self.initial + self.windows.get(stream, 0), 16384, len(said))
+                room = min(
+                    self.window, self.initial + self.windows.get(stream, 0), 16384, len(said)
+                )
                 if room <= 0:
                     break
                 self.window -= room
                 self.windows[stream] = self.windows.get(stream, 0) - room
-                self.s.sendall(frame(DATA, END_STREAM if room == len(said) else 0, stream, said[:room]))
+                self.s.sendall(
+                    frame(DATA, END_STREAM if room == len(said) else 0, stream, said[:room])
+                )
                 said = said[room:]
             if said:
                 left.append((stream, said))

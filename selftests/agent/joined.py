@@ -5,7 +5,7 @@ import ctypes, fcntl, os, socket, struct, subprocess
 from mounts import libc
 from tree import BUILD
 
-FUSE_DEV_IOC_CLONE = 0x8004e500
+FUSE_DEV_IOC_CLONE = 0x8004E500
 VIEW_CONNECT = 2
 
 
@@ -22,7 +22,9 @@ class View:
         self.control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.connects, connected = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.settimeout(60)
-        self.view = self.start(["ehview", "1", str(os.geteuid())], control.fileno(), device, here.fileno(), second)
+        self.view = self.start(
+            ["ehview", "1", str(os.geteuid())], control.fileno(), device, here.fileno(), second
+        )
         self.files = self.start(["ehfiles", home], connected.fileno())
         socket.send_fds(self.connects, [struct.pack("II", 0, VIEW_CONNECT)], [there.fileno()])
         for fd in (device, second):
@@ -37,8 +39,13 @@ class View:
             for i, fd in enumerate(high):
                 os.dup2(fd, i)
             os.closerange(len(fds), 300)
-        return subprocess.Popen([os.path.join(BUILD, "bin", words[0]), *words[1:]], preexec_fn=place, close_fds=False,
-                                umask=0)
+
+        return subprocess.Popen(
+            [os.path.join(BUILD, "bin", words[0]), *words[1:]],
+            preexec_fn=place,
+            close_fds=False,
+            umask=0,
+        )
 
     def sync(self, ended=False):
         self.ticket += 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`ehctl metrics` on a node of a cluster. What is started here is ended by the process that started it."""
+"""`ehctl metrics` on a node of a cluster. What is started here is ended by the process that started
+it."""
 
 import atexit, http.client, json, os, signal, socket, subprocess
 from cluster import EHCTL
@@ -14,8 +15,13 @@ class Metrics:
         become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
         # LeakSanitizer traces its own process, which is one of the things that this one gives up
         env = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-        self.process = subprocess.Popen(c.words(i, *become, EHCTL, "metrics", "--json", "--listen", listen), stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, text=True, env=env)
+        self.process = subprocess.Popen(
+            c.words(i, *become, EHCTL, "metrics", "--json", "--listen", listen),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
         atexit.register(self.kill)
         text = ""
         while "}" not in text:
@@ -37,7 +43,12 @@ class Metrics:
         """Status, headers and text; the connection is closed."""
         h = http.client.HTTPConnection(self.address, port or self.port, timeout=WAIT)
         h.sock = self.connect(at, port)
-        h.request(method, path, body=body, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        h.request(
+            method,
+            path,
+            body=body,
+            headers={name.replace("_", "-"): value for name, value in headers.items()},
+        )
         r = h.getresponse()
         text = r.read().decode()
         h.close()

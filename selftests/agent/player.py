@@ -6,10 +6,19 @@ import agent_socket
 from cluster import FRAME, JOB, frame, read_exactly
 
 LIMITS, TRAITS = 16, 19
-UNLIMITED = b"\xff" * 16 * LIMITS       # soft and hard
+UNLIMITED = b"\xff" * 16 * LIMITS  # soft and hard
 
 
-def job(*argv, node=b"@0.1", path=b"/bin/sh", folder=b"/", flags=7, nice=0, login=0xffffffff, rlimits=UNLIMITED):
+def job(
+    *argv,
+    node=b"@0.1",
+    path=b"/bin/sh",
+    folder=b"/",
+    flags=7,
+    nice=0,
+    login=0xFFFFFFFF,
+    rlimits=UNLIMITED
+):
     """FRAME_JOB of this command."""
     words = [node, path, folder, *argv, b"PATH=/usr/bin:/bin"]
     text = struct.pack("<10I", 3, flags, 0o22, nice, 0, 0, 0, len(argv), 1, login)
@@ -30,7 +39,7 @@ def play(s):
         except EOFError:
             return out
         if kind == FRAME["FRAME_ATTACHED"]:
-            s.sendall(link(0, expected, 0xffffffff))
+            s.sendall(link(0, expected, 0xFFFFFFFF))
         if kind != FRAME["FRAME_LINK"]:
             continue
         got, _, what = struct.unpack("<QQI", payload[:20])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Agents for tests of a site's rules: nodes that nothing overloads, and whose rules a test changes."""
+"""Agents for tests of a site's rules: nodes that nothing overloads, and whose rules a test
+changes."""
 
 import os
 from cluster import Cluster
@@ -17,9 +18,25 @@ class Site(Cluster):
         super().__init__(n, BASE)
         ok(f"{n} agents", self.start_all(), self.log(0))
         for i in range(n):
-            self.ask(i, {"command": "set", "threshold": 20000, "length": 0, "load-index": "tasks", "time-limit": 10000})
-        ok("nobody is overloaded", until(lambda: all(node.get("threshold") == 20.0
-                                                     for node in self.ask(0, {"command": "status"})["nodes"])))
+            self.ask(
+                i,
+                {
+                    "command": "set",
+                    "threshold": 20000,
+                    "length": 0,
+                    "load-index": "tasks",
+                    "time-limit": 10000,
+                },
+            )
+        ok(
+            "nobody is overloaded",
+            until(
+                lambda: all(
+                    node.get("threshold") == 20.0
+                    for node in self.ask(0, {"command": "status"})["nodes"]
+                )
+            ),
+        )
         self.where = {}
         for i in range(n):
             with self.net.enter(i):

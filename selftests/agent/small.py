@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Agents that have little memory: each in a cgroup of the memory controller, with what it starts, whose kernel really kills.
-And a program that takes memory."""
+"""Agents that have little memory: each in a cgroup of the memory controller, with what it starts,
+whose kernel really kills. And a program that takes memory."""
 
 import os, select, sys
 from cluster import Cluster
@@ -8,13 +8,23 @@ from wait import WAIT, until
 
 MOUNTS = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")
 # Takes its first argument in MiB, says so, and takes its second one more when it is told to.
-PROGRAM = ("import sys; x = bytearray(int(sys.argv[1]) << 20); print(flush=True); sys.stdin.readline();"
-           "y = [bytearray(1 << 20) for n in range(int(sys.argv[2]))]; print(flush=True); sys.stdin.read()")
+PROGRAM = (
+    "import sys; x = bytearray(int(sys.argv[1]) << 20); print(flush=True); sys.stdin.readline();"
+    "y = [bytearray(1 << 20) for n in range(int(sys.argv[2]))]; print(flush=True); sys.stdin.read()"
+)
 
 
 def words(first, more=0, mark=""):
     """`mark`: another program."""
-    return [os.path.realpath(sys.executable), "-I", "-S", "-c", PROGRAM + mark, str(first), str(more)]
+    return [
+        os.path.realpath(sys.executable),
+        "-I",
+        "-S",
+        "-c",
+        PROGRAM + mark,
+        str(first),
+        str(more),
+    ]
 
 
 def says(p):
@@ -23,7 +33,8 @@ def says(p):
 
 
 def make(name, mib):
-    """A directory of the memory controller, of cgroup 1 or 2, with this limit; None: this machine has none."""
+    """A directory of the memory controller, of cgroup 1 or 2, with this limit; None: this machine
+    has none."""
     for mount, limit in MOUNTS:
         path = os.path.join(mount, name)
         try:
@@ -60,10 +71,16 @@ class Small(Cluster):
         self.move(self.small[i])
         try:
             return super().start(i, conf, ready)
-        finally:        # this process is where it was
+        finally:  # this process is where it was
             for line in own.splitlines():
                 number, controllers, path = line.split(":", 2)
-                mount = MOUNTS[0][0] if controllers == "memory" else MOUNTS[1][0] if not controllers else None
+                mount = (
+                    MOUNTS[0][0]
+                    if controllers == "memory"
+                    else MOUNTS[1][0]
+                    if not controllers
+                    else None
+                )
                 if mount and os.path.exists(os.path.join(mount + path, "cgroup.procs")):
                     self.move(mount + path)
 

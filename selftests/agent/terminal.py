@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs on a terminal behave on another node as they do here: two agents, no module. Each story is played at the prompt
-of two interactive shells, with $R empty (here) and with `ehctl exec` in it (there); both terminals must show the same bytes.
-Words of the command line are the names of the stories to play; without any all are played."""
+"""Programs on a terminal behave on another node as they do here: two agents, no module. Each story
+is played at the prompt of two interactive shells, with $R empty (here) and with `ehctl exec` in it
+(there); both terminals must show the same bytes. Words of the command line are the names of the
+stories to play; without any all are played."""
 
 import fcntl, os, pty, re, select, signal, struct, sys, tempfile, termios, time
+
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import environment
 from cluster import Cluster
@@ -42,12 +44,20 @@ class Shell:
                 environment.default_signals()
                 set_size(0, rows, columns)
                 os.chdir(work)
-                os.environ.update(R=prefix, PS1=PROMPT.decode(), TERM="xterm", LC_ALL="C.UTF-8", HISTFILE="",
-                                  PATH=f"{BUILD}/bin:{os.environ['PATH']}", LESSHISTFILE="-", INPUTRC="/dev/null")
+                os.environ.update(
+                    R=prefix,
+                    PS1=PROMPT.decode(),
+                    TERM="xterm",
+                    LC_ALL="C.UTF-8",
+                    HISTFILE="",
+                    PATH=f"{BUILD}/bin:{os.environ['PATH']}",
+                    LESSHISTFILE="-",
+                    INPUTRC="/dev/null",
+                )
                 os.environ.pop("PROMPT_COMMAND", None)
                 os.execv("/bin/bash", ["bash", "--norc", "--noprofile", "-i"])
-        self.seen = bytearray()     # all that was shown
-        self.at = 0                 # up to here it was waited for
+        self.seen = bytearray()  # all that was shown
+        self.at = 0  # up to here it was waited for
         self.wait(PROMPT)
         self.line("bind 'set enable-bracketed-paste off'")
 
@@ -66,7 +76,7 @@ class Shell:
             if time.monotonic() > end:
                 raise TimeoutError(f"no {what!r} in {bytes(self.seen[self.at:])!r}")
             self.read()
-        text = bytes(self.seen[self.at:found])
+        text = bytes(self.seen[self.at : found])
         self.at = found + len(what)
         return text
 
@@ -178,18 +188,25 @@ def end():
 
 program("up.sh", 'echo pid $$\nexec "$@"\n')
 program("lines.txt", "".join(f"line {n}\n" for n in range(100)))
-program("what.py", """
+program(
+    "what.py",
+    """
 import os, sys, termios
-print([os.isatty(n) for n in range(3)], *[os.get_terminal_size(n) for n in range(3) if os.isatty(n)])
-n = [n for n in range(3) if os.isatty(n)][0]
+ttys = [n for n in range(3) if os.isatty(n)]
+print([os.isatty(n) for n in range(3)], *[os.get_terminal_size(n) for n in ttys])
+n = ttys[0]
 name = os.ttyname(n)
-print(name[:9], os.stat(name).st_uid == os.getuid(), os.tcgetpgrp(n) == os.getpgrp(), os.open("/dev/tty", os.O_RDWR) > 2)
+print(name[:9], os.stat(name).st_uid == os.getuid(), os.tcgetpgrp(n) == os.getpgrp(),
+      os.open("/dev/tty", os.O_RDWR) > 2)
 modes = termios.tcgetattr(n)
 modes[3] &= ~0o200000
 print(modes)
-""")
+""",
+)
 
-program("raw.py", r"""
+program(
+    "raw.py",
+    r"""
 import os, sys, termios, tty
 old = termios.tcgetattr(0)
 tty.setraw(0)
@@ -199,5 +216,6 @@ while (key := os.read(0, 100)) != b"q":
 os.write(1, b"down\n")
 termios.tcsetattr(0, termios.TCSADRAIN, old)
 os.write(1, b"cooked\n")
-""")
+""",
+)
 ok("two agents", c.start_all(), c.log(0) + c.log(1))

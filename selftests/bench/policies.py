@@ -7,8 +7,11 @@ from wait import until
 
 
 def settings(policy, length):
-    return (f'policy = "{policy}"\nthreshold-length = {length}\nthreshold = 1\nthreshold-floor = 1\ncapacity = 1\n'
-            'load-index = "tasks"\nlearn = false\nheartbeat = 1000\ntime-limit = 2000\nlog = "info"\n')
+    return (
+        f'policy = "{policy}"\nthreshold-length = {length}\nthreshold = 1\nthreshold-floor ='
+        ' 1\ncapacity = 1\nload-index = "tasks"\nlearn = false\nheartbeat = 1000\ntime-limit ='
+        ' 2000\nlog = "info"\n'
+    )
 
 
 def ran(c):
@@ -32,12 +35,18 @@ def use(c, policy, length):
         before = ran(c)
         ps = []
         for _ in range(c.n):
-            ps.append(subprocess.Popen(c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
-                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            ps.append(
+                subprocess.Popen(
+                    c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                )
+            )
             ps[-1].stdout.readline()
         after = ran(c)
         for p in ps:
             p.communicate()
         quiet(c)
         return all(after[c.code(i)] - before[c.code(i)] == 1 for i in range(1, c.n))
+
     return policy != "idle" or bool(until(spread))

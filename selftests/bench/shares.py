@@ -6,7 +6,7 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from wait import until
 
-OLD = os.path.isdir("/sys/fs/cgroup/cpu")     # cgroup 1 has the limit
+OLD = os.path.isdir("/sys/fs/cgroup/cpu")  # cgroup 1 has the limit
 
 
 def write(path, text):
@@ -22,12 +22,13 @@ def tree_of(pid):
 
 class Shares:
     def __init__(self, cluster, share, period_us=20000):
-        """Limits each node's programs, its agent and its ehlaunch, which run already. What a node does not get in a period, because
-        this machine has other work, it never gets: that is seldom in a long one."""
+        """Limits each node's programs, its agent and its ehlaunch, which run already. What a node
+        does not get in a period, because this machine has other work, it never gets: that is seldom
+        in a long one."""
         self.cluster = cluster
         self.period_us = period_us
         self.made = []
-        self.counted = []       # files with the processor time that was used
+        self.counted = []  # files with the processor time that was used
         self.groups = [self.limit(i) for i in range(cluster.n)]
         for i in range(cluster.n):
             self.set(i, share)
@@ -40,12 +41,14 @@ class Shares:
         """The cgroups for node i's programs, which have its share together."""
         name = f"{self.cluster.net.prefix}{i}-share"
         if OLD:
-            path, count = (f"/sys/fs/cgroup/{controller}/{name}" for controller in ("cpu", "cpuacct"))
+            path, count = (
+                f"/sys/fs/cgroup/{controller}/{name}" for controller in ("cpu", "cpuacct")
+            )
             groups = [self.make(path)]
-            if not os.path.exists(count):   # elsewhere these are one
+            if not os.path.exists(count):  # elsewhere these are one
                 groups.append(self.make(count))
             write(f"{path}/cpu.cfs_period_us", str(self.period_us))
-            write(f"{path}/cpu.shares", "8192")     # so that it gets its share beside others' work
+            write(f"{path}/cpu.shares", "8192")  # so that it gets its share beside others' work
             self.counted.append(f"{count}/cpuacct.usage")
             return groups
         # guests are in cgroups below the agent's
@@ -65,7 +68,10 @@ class Shares:
         if OLD:
             write(f"{self.groups[i][0]}/cpu.cfs_quota_us", str(int(self.period_us * share)))
         else:
-            write(f"{self.cluster.cgroup(i)}/cpu.max", f"{int(self.period_us * share)} {self.period_us}")
+            write(
+                f"{self.cluster.cgroup(i)}/cpu.max",
+                f"{int(self.period_us * share)} {self.period_us}",
+            )
 
     def enter(self, i, pid):
         for path in self.groups[i]:
@@ -73,13 +79,19 @@ class Shares:
 
     def used(self):
         """Processor seconds of each node so far."""
+
         def read(path):
             text = open(path).read().split()
             return int(text[0]) / 1e9 if OLD else int(text[text.index("usage_usec") + 1]) / 1e6
+
         return [read(path) for path in self.counted]
 
     def pids(self, i):
-        return [int(pid) for path in self.groups[i] for pid in open(f"{path}/cgroup.procs").read().split()]
+        return [
+            int(pid)
+            for path in self.groups[i]
+            for pid in open(f"{path}/cgroup.procs").read().split()
+        ]
 
     def within(self, i, *words):
         """The command that runs these words on node i, in its share."""

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""C++ units that take a compiler seconds each, as those of larger programs do: they use much of the standard library, with
-types of their own. The same seed makes the same units."""
+"""C++ units that take a compiler seconds each, as those of larger programs do: they use much of the
+standard library, with types of their own. The same seed makes the same units."""
 import os
 import random
 
-HEADERS = ("algorithm", "functional", "iostream", "map", "memory", "set", "sstream", "string", "vector")
+HEADERS = (
+    "algorithm",
+    "functional",
+    "iostream",
+    "map",
+    "memory",
+    "set",
+    "sstream",
+    "string",
+    "vector",
+)
 PART = """
 struct T@ {
 	int a@; double b; std::string s;
@@ -39,8 +49,8 @@ def unit(number, parts, rng):
 
 
 def generate(folder, count, seed, parts=(1, 3)):
-    """Writes u0.cc… and a Makefile that compiles them with $(CXX), and runs $(CXX) for nothing else. Larger ones are not
-    all at one end."""
+    """Writes u0.cc… and a Makefile that compiles them with $(CXX), and runs $(CXX) for nothing
+    else. Larger ones are not all at one end."""
     rng = random.Random(seed)
     sizes = [parts[0] + (parts[1] - parts[0]) * i // max(1, count - 1) for i in range(count)]
     rng.shuffle(sizes)
@@ -48,6 +58,8 @@ def generate(folder, count, seed, parts=(1, 3)):
         with open(os.path.join(folder, f"u{number}.cc"), "w") as f:
             f.write(unit(number, size, rng))
     with open(os.path.join(folder, "Makefile"), "w") as f:
-        f.write(f"U ?= {' '.join(str(i) for i in range(count))}\nall: $(U:%=u%.o)\n"
-                "%.o: %.cc\n\t$(CXX) -O2 -std=c++17 -c -o $@ $<\n")
+        f.write(
+            f"U ?= {' '.join(str(i) for i in range(count))}\nall: $(U:%=u%.o)\n"
+            "%.o: %.cc\n\t$(CXX) -O2 -std=c++17 -c -o $@ $<\n"
+        )
     return [f"u{i}.o" for i in range(count)]

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Policy idle with the module: tasks go to idle nodes while home is far from overloaded, and a real build goes to all."""
+"""Policy idle with the module: tasks go to idle nodes while home is far from overloaded, and a real
+build goes to all."""
 
 import atexit, json, os, re, signal, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok, skip, skip_all, within
 from seed import new_seed
@@ -12,7 +14,7 @@ PIPE, NULL = subprocess.PIPE, subprocess.DEVNULL
 if "EHS_SHARE" not in os.environ:
     skip_all("not on a node of the virtual cluster: make check T=cluster boots one")
 within(1500)
-new_seed()      # of nothing yet: it is said so that it can be given
+new_seed()  # of nothing yet: it is said so that it can be given
 os.chdir(os.environ["EHS_SHARE"])
 os.chmod(".", 0o777)
 SHARE, BUILD = os.environ["EHS_SHARE"], os.environ["EHS_BUILD"]
@@ -21,10 +23,12 @@ PROBE = os.path.join(SHARE, "probe")
 NODES = ["n0", "n1", "n2"]
 OTHERS = NODES[1:]
 CODES = {f"0.{i}": host for i, host in enumerate(NODES)}
-LIMIT = WAIT * 4 * SLOW     # of what only a broken run does not reach
+LIMIT = WAIT * 4 * SLOW  # of what only a broken run does not reach
 # How long an exec may wait: starved guests answer late.
 TIME_LIMIT = 10000
-ENV = dict(os.environ, LC_ALL="C")      # the files of a locale cost an emulated guest as much as the program
+ENV = dict(
+    os.environ, LC_ALL="C"
+)  # the files of a locale cost an emulated guest as much as the program
 # what says that an answer came late
 DISTURBED = re.compile(r"refuses: (unreachable|credit-used)|time-out|no credit")
 if not os.path.exists(PROBE):
@@ -44,7 +48,14 @@ def nodes():
 
 
 def why(task):
-    p = subprocess.run(["ehctl", "why", str(task), "--json"], stdin=NULL, stdout=PIPE, stderr=NULL, env=ENV, text=True)
+    p = subprocess.run(
+        ["ehctl", "why", str(task), "--json"],
+        stdin=NULL,
+        stdout=PIPE,
+        stderr=NULL,
+        env=ENV,
+        text=True,
+    )
     got = json.loads(p.stdout or "{}")
     got["what"] = [s["what"] for s in got.get("steps", [])]
     return got
@@ -55,7 +66,8 @@ def told(task):
 
 
 def calm(what):
-    """As until(), but each look costs the guests some of their time, and is load: the longer it takes, the fewer there are."""
+    """As until(), but each look costs the guests some of their time, and is load: the longer it
+    takes, the fewer there are."""
     pause, end = 0.2, time.monotonic() + LIMIT
     while not (value := what()) and time.monotonic() < end:
         time.sleep(pause)
@@ -64,6 +76,7 @@ def calm(what):
 
 
 # ---- settings ----
+
 
 def in_effect(i):
     with open(f".agent/n{i}.log", errors="replace") as f:
@@ -93,9 +106,14 @@ def restore():
         configure(i, text)
 
 
-ok("all agents have the policy", all([configure(i, with_idle(text)) for i, text in earlier.items()]))
+ok(
+    "all agents have the policy",
+    all([configure(i, with_idle(text)) for i, text in earlier.items()]),
+)
 
-# Exact at once: what agents do is no load. The shell that starts the tasks sleeps, and is none by itself.
+
+# Exact at once: what agents do is no load. The shell that starts the tasks sleeps, and is none by
+# itself.
 def by_tasks(weight):
     for i in range(len(NODES)):
         on(i, "ehctl", "set", "load-index=tasks", f"weight={1 if i else weight}")
@@ -108,6 +126,7 @@ def by_samples():
 
 # ---- one after the other ----
 
+
 class Tasks:
     """Tasks that compute until they are ended, children of one managed shell."""
 
@@ -115,9 +134,23 @@ class Tasks:
         self.where = os.path.join(SHARE, "where")
         if os.path.exists(self.where):
             os.unlink(self.where)
-        self.shell = subprocess.Popen(["ehctl", "run", "-n", "idle", "--", "bash", "-c",
-                                       'while read -r ms; do "$0" burn "$ms" & echo $!; done; wait', PROBE],
-                                      stdin=PIPE, stdout=PIPE, env=dict(ENV, EHS_WHERE=self.where), text=True)
+        self.shell = subprocess.Popen(
+            [
+                "ehctl",
+                "run",
+                "-n",
+                "idle",
+                "--",
+                "bash",
+                "-c",
+                'while read -r ms; do "$0" burn "$ms" & echo $!; done; wait',
+                PROBE,
+            ],
+            stdin=PIPE,
+            stdout=PIPE,
+            env=dict(ENV, EHS_WHERE=self.where),
+            text=True,
+        )
         self.pids = []
 
     def ran(self):
@@ -145,7 +178,8 @@ class Tasks:
 
 
 def disturbed(got):
-    """Whether an answer was late, as in guests that are starved: that says nothing of the policy."""
+    """Whether an answer was late, as in guests that are starved: that says nothing of the
+    policy."""
     return any(DISTURBED.search("; ".join(w["what"])) for _, w in got)
 
 
@@ -166,19 +200,34 @@ def one_by_one():
     print(f"# {shown}", flush=True)
     if None not in [host for host, _ in got] and disturbed(got):
         return None
-    return (len(got) == len(NODES) and got[0][0] == "n0" and got[0][1]["reason"] == "not-sender" and "sender" not in states and
-            sorted(host for host, _ in got[1:]) == OTHERS and
-            all(w["reason"] == "credit" and f"a credit of {host}: a processor is free" in w["what"] for host, w in got[1:])), shown
+    return (
+        len(got) == len(NODES)
+        and got[0][0] == "n0"
+        and got[0][1]["reason"] == "not-sender"
+        and "sender" not in states
+        and sorted(host for host, _ in got[1:]) == OTHERS
+        and all(
+            w["reason"] == "credit" and f"a credit of {host}: a processor is free" in w["what"]
+            for host, w in got[1:]
+        )
+    ), shown
 
 
 by_tasks(0.4)
 seen = calm(one_by_one)
 by_samples()
-ok("the first of three tasks stays, each other goes to an idle node by its credit, though home is no sender", seen and seen[0],
-   seen[1] if seen else "each round was disturbed")
+ok(
+    (
+        "the first of three tasks stays, each other goes to an idle node by its credit, though home"
+        " is no sender"
+    ),
+    seen and seen[0],
+    seen[1] if seen else "each round was disturbed",
+)
 
 
 # ---- a real build ----
+
 
 def events(path):
     with open(path) as f:
@@ -200,8 +249,16 @@ def uneven(seen):
     return bad, n
 
 
-# What a task that stays may say. That it was asked for too late is true as well, on a starved machine.
-STAYS = {"credit": "a credit of n0: ", "not-sender": "", "no-receiver": "", "time-out": "", "unreachable": "", "credit-used": ""}
+# What a task that stays may say. That it was asked for too late is true as well, on a starved
+# machine.
+STAYS = {
+    "credit": "a credit of n0: ",
+    "not-sender": "",
+    "no-receiver": "",
+    "time-out": "",
+    "unreachable": "",
+    "credit-used": "",
+}
 
 
 def untrue(w, host):
@@ -210,7 +267,9 @@ def untrue(w, host):
     if host == "n0":
         return w["reason"] not in STAYS or STAYS[w["reason"]] not in text
     if w["reason"] == "credit":
-        return not re.search(rf"a credit of {host}: (a|no) processor is free[^\n]*\n(.*\n)?reserved on {host}", text)
+        return not re.search(
+            rf"a credit of {host}: (a|no) processor is free[^\n]*\n(.*\n)?reserved on {host}", text
+        )
     none = "no credit: the thresholds decide" in text or text.count("refuses: credit-used") >= 2
     return w["reason"] != "sender" or not none or f"the controller chose {host}" not in text
 
@@ -221,8 +280,12 @@ def same(a, b):
 
 
 def outputs(folder):
-    return sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder)
-                  for name in names if name.endswith((".o", ".a")))
+    return sorted(
+        os.path.relpath(os.path.join(at, name), folder)
+        for at, _, names in os.walk(folder)
+        for name in names
+        if name.endswith((".o", ".a"))
+    )
 
 
 def reasons():
@@ -232,20 +295,35 @@ def reasons():
 
 def since(before):
     """Tasks by reason that `ehctl status` has counted since."""
-    return {reason: count - before.get(reason, 0) for reason, count in reasons().items() if count > before.get(reason, 0)}
+    return {
+        reason: count - before.get(reason, 0)
+        for reason, count in reasons().items()
+        if count > before.get(reason, 0)
+    }
 
 
 def configure_alone(folder):
-    """A script, whose commands come one after the other: the processor is free for each, though its load has not faded."""
+    """A script, whose commands come one after the other: the processor is free for each, though its
+    load has not faded."""
     before, skipped = reasons(), len(events("events"))
-    made = subprocess.run(["ehctl", "run", "-n", "configure", "--", "./configure", "--static"], cwd=folder, stdin=NULL, stdout=PIPE,
-                          stderr=subprocess.STDOUT, env=dict(ENV, TMPDIR=os.path.join(SHARE, "tmp")), text=True)
+    made = subprocess.run(
+        ["ehctl", "run", "-n", "configure", "--", "./configure", "--static"],
+        cwd=folder,
+        stdin=NULL,
+        stdout=PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(ENV, TMPDIR=os.path.join(SHARE, "tmp")),
+        text=True,
+    )
     ok("configure", made.returncode == 0, made.stdout)
     n = since(before)
     asked = {e["id"]: e["reason"] for e in events("events")[skipped:] if e["event"] == "place"}
     print(f"# {n}, asked: {asked}", flush=True)
-    ok(f"the agent is asked for few of its commands: {len(asked)} of {sum(n.values())}",
-       sum(n.values()) >= 50 and len(asked) * 5 <= sum(n.values()), n)
+    ok(
+        f"the agent is asked for few of its commands: {len(asked)} of {sum(n.values())}",
+        sum(n.values()) >= 50 and len(asked) * 5 <= sum(n.values()),
+        n,
+    )
 
 
 def build(reference):
@@ -264,13 +342,21 @@ def build(reference):
     def watches():
         said("ehctl", "exec", "0.1", "--", "true")
         return events("events")
+
     ok("placements are watched", calm(watches))
     if os.path.exists(os.path.join(folder, "configure")):
         configure_alone(folder)
     before, skipped = reasons(), len(events("events"))
     began = time.monotonic()
-    made = subprocess.run(["ehctl", "run", "-n", "build", "--", "make", "-j6", *args], cwd=folder, stdin=NULL, stdout=PIPE,
-                          stderr=subprocess.STDOUT, env=dict(ENV, TMPDIR=os.path.join(SHARE, "tmp")), text=True)
+    made = subprocess.run(
+        ["ehctl", "run", "-n", "build", "--", "make", "-j6", *args],
+        cwd=folder,
+        stdin=NULL,
+        stdout=PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(ENV, TMPDIR=os.path.join(SHARE, "tmp")),
+        text=True,
+    )
     took = time.monotonic() - began
     ok(f"make -j6 of {name}", made.returncode == 0, made.stdout)
 
@@ -278,12 +364,21 @@ def build(reference):
         now = events("events")[skipped:]
         away = {e["id"] for e in now if e["event"] == "place" and e["executor"] != "0.0"}
         return away <= {e["id"] for e in now if e["event"] == "finish"}
+
     until(all_ended, LIMIT)
     watch.terminate()
     watch.wait()
-    differ = [o for o in objects if not os.path.exists(os.path.join(folder, o)) or
-              not same(os.path.join(folder, o), os.path.join(reference, o))]
-    ok(f"all {len(objects)} objects are the same as those of a build by one host", objects and not differ, differ)
+    differ = [
+        o
+        for o in objects
+        if not os.path.exists(os.path.join(folder, o))
+        or not same(os.path.join(folder, o), os.path.join(reference, o))
+    ]
+    ok(
+        f"all {len(objects)} objects are the same as those of a build by one host",
+        objects and not differ,
+        differ,
+    )
 
     seen = events("events")[skipped:]
     last = {e["id"]: CODES[e["executor"]] for e in seen if e["event"] == "place"}
@@ -291,28 +386,58 @@ def build(reference):
     shown = "\n".join(f"{host}: {told(w)}" for host, w in placed)
     count = {host: sum(h == host for h, _ in placed) for host in NODES}
     by_credit = sum(w["reason"] == "credit" for h, w in placed if h != "n0")
-    print(f"# {took:.1f} s, {len(placed)} execs asked and were placed {count}, {by_credit} by a credit", flush=True)
-    ok("both other nodes have a fair share of it", min(count[h] for h in OTHERS) >= max(3, len(placed) // 8), shown)
+    print(
+        (
+            f"# {took:.1f} s, {len(placed)} execs asked and were placed {count}, {by_credit} by a"
+            " credit"
+        ),
+        flush=True,
+    )
+    ok(
+        "both other nodes have a fair share of it",
+        min(count[h] for h in OTHERS) >= max(3, len(placed) // 8),
+        shown,
+    )
     ok("credits sent a good part of them", by_credit * 3 >= count["n1"] + count["n2"], shown)
-    ok("the reason of each is what its steps say", not [1 for h, w in placed if untrue(w, h)],
-       "\n".join(f"{h}: {told(w)}" for h, w in placed if untrue(w, h)))
+    ok(
+        "the reason of each is what its steps say",
+        not [1 for h, w in placed if untrue(w, h)],
+        "\n".join(f"{h}: {told(w)}" for h, w in placed if untrue(w, h)),
+    )
     told_of = since(before)
-    for reason in "credit", "short", "no-receiver":     # of which the module knows one, and counts it for others
-        ok(f"ehctl status counts {reason} as why has it", told_of.get(reason, 0) == sum(w["reason"] == reason for _, w in placed),
-           f"{told_of}\n{shown}")
+    for reason in (
+        "credit",
+        "short",
+        "no-receiver",
+    ):  # of which the module knows one, and counts it for others
+        ok(
+            f"ehctl status counts {reason} as why has it",
+            told_of.get(reason, 0) == sum(w["reason"] == reason for _, w in placed),
+            f"{told_of}\n{shown}",
+        )
     bad, n = uneven(seen)
     # What a starved guest says of itself comes late.
-    ok("few got to a node as its third task while the other had none", len(bad) * 5 <= max(n, 15), f"{len(bad)} of {n}: {bad}\n{shown}")
+    ok(
+        "few got to a node as its third task while the other had none",
+        len(bad) * 5 <= max(n, 15),
+        f"{len(bad)} of {n}: {bad}\n{shown}",
+    )
 
 
 # EHS_LONG=1: lua, too
-for name in ("zlib", "lua")[:1 + int(os.environ.get("EHS_LONG", 0))]:
+for name in ("zlib", "lua")[: 1 + int(os.environ.get("EHS_LONG", 0))]:
     reference = os.path.join(BUILD, "builds", name)
     if os.path.exists(reference):
         build(reference)
     else:
-        skip(f"a build of {name}", "its source is not there: the archive of Debian has not been reached")
+        skip(
+            f"a build of {name}",
+            "its source is not there: the archive of Debian has not been reached",
+        )
 for i in range(len(NODES)):
-    ok(f"n{i} saw no invalid message about credits", "about credits that" not in open(f".agent/n{i}.log", errors="replace").read())
+    ok(
+        f"n{i} saw no invalid message about credits",
+        "about credits that" not in open(f".agent/n{i}.log", errors="replace").read(),
+    )
 subprocess.run(["rm", "-rf", "zlib", "lua", "tmp", "agent.conf", "events", "where"])
 done()

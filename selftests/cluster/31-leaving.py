@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The module and ehlaunch say the same of a process that wants to leave: each is asked about the same ones, ehlaunch when the module
-has gone. What only one of them sees is in docs/security.md."""
+"""The module and ehlaunch say the same of a process that wants to leave: each is asked about the
+same ones, ehlaunch when the module has gone. What only one of them sees is in docs/security.md."""
 
 import json, os, subprocess, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import confinement
 from ktap import done, ok, skip, skip_all
@@ -24,11 +25,22 @@ def module():
 
 def judged(before, by):
     """The reason for which it is refused; None: it leaves."""
-    p = subprocess.run([*by, "ehctl", "exec", "0.1", "--", "hostname"], stdin=NULL, stdout=PIPE, stderr=PIPE, text=True,
-                       preexec_fn=before, timeout=WAIT)
+    p = subprocess.run(
+        [*by, "ehctl", "exec", "0.1", "--", "hostname"],
+        stdin=NULL,
+        stdout=PIPE,
+        stderr=PIPE,
+        text=True,
+        preexec_fn=before,
+        timeout=WAIT,
+    )
     if (p.returncode, p.stdout) == (0, "n1\n"):
         return None
-    return p.stderr.strip().rpartition("(")[2].rstrip(")") if p.returncode == 1 and "may not leave" in p.stderr else p
+    return (
+        p.stderr.strip().rpartition("(")[2].rstrip(")")
+        if p.returncode == 1 and "may not leave" in p.stderr
+        else p
+    )
 
 
 def another_root():
@@ -75,24 +87,39 @@ for who in "the module", "ehlaunch":
     got = answers[who] = {}
     for way in all_ways():
         compare(*way)
-    if can("apparmor-load", "ehs-leaving", "--", "true") or who == "ehlaunch" and can("apparmor", "ehs-leaving", "--", "true"):
+    if (
+        can("apparmor-load", "ehs-leaving", "--", "true")
+        or who == "ehlaunch"
+        and can("apparmor", "ehs-leaving", "--", "true")
+    ):
         compare("a profile of AppArmor", "lsm", None, (PROBE, "apparmor", "ehs-leaving", "--"))
     else:
         skip("a profile of AppArmor", "not with this kernel")
     for name, reason, verb in seen_by_module():
         if can(verb, "--", "true"):
             said = judged(None, (PROBE, verb, "--"))
-            ok(f"{name}, {who}: {reason if who == 'the module' else 'leaves'}", said == (reason if who == "the module" else None), said)
+            ok(
+                f"{name}, {who}: {reason if who == 'the module' else 'leaves'}",
+                said == (reason if who == "the module" else None),
+                said,
+            )
         else:
             skip(f"{name}, {who}", "not with this kernel")
     if who == "the module":
-        ok("the module goes", until(lambda: not subprocess.run(["rmmod", "ehsched"], stderr=NULL).returncode) and until(lambda: not module()))
+        ok(
+            "the module goes",
+            until(lambda: not subprocess.run(["rmmod", "ehsched"], stderr=NULL).returncode)
+            and until(lambda: not module()),
+        )
 # with a program, and so last
 if confinement.may(confinement.forbid_devices, own):
     compare("a cgroup with a BPF program", "cgroup-bpf", lambda: confinement.enter(own), ())
 else:
     skip("a cgroup with a BPF program", "not with this kernel")
-ok("the module comes", not subprocess.run(["insmod", os.environ["EHS_MODULE"]]).returncode and until(module))
+ok(
+    "the module comes",
+    not subprocess.run(["insmod", os.environ["EHS_MODULE"]]).returncode and until(module),
+)
 who, got = "the module", answers["the module"]
 compare("a cgroup with a BPF program", "cgroup-bpf", lambda: confinement.enter(own), ())
 ok("both say the same", answers["the module"] == answers["ehlaunch"], answers)

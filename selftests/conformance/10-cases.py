@@ -1,19 +1,35 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""10-cases.py [--long | --every N] [--list] [PATTERN…]: cases whose name or theme contains a PATTERN (default: all), locally and transferred.
+"""10-cases.py [--long | --every N] [--list] [PATTERN…]: cases whose name or theme contains a
+PATTERN (default: all), locally and transferred.
 
 Natively, with agents in network namespaces, or in the virtual cluster with the module:
     selftests/vm/cluster --nodes 3 -- selftests/conformance/10-cases.py
---long: those of full length, too (`make check-conformance`). --every N: all cases that are not the same
-with and without the module, and every Nth of the others: what emulated guests have time for in `make check`."""
+--long: those of full length, too (`make check-conformance`). --every N: all cases that are not the
+same with and without the module, and every Nth of the others: what emulated guests have time for in
+`make check`."""
 
 import argparse, importlib, os, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, failed, ok, skip
 from places import here
 import suite
 
-THEMES = "status", "streams", "descriptors", "pipelines", "arguments", "inherited", "files", "signals", "exec", "life", "usage", "programs"
+THEMES = (
+    "status",
+    "streams",
+    "descriptors",
+    "pipelines",
+    "arguments",
+    "inherited",
+    "files",
+    "signals",
+    "exec",
+    "life",
+    "usage",
+    "programs",
+)
 
 # What this was started with is not for the tasks.
 for fd in map(int, os.listdir("/proc/self/fd")):
@@ -21,12 +37,14 @@ for fd in map(int, os.listdir("/proc/self/fd")):
         try:
             os.set_inheritable(fd, False)
         except OSError:
-            pass    # that of listdir() itself
+            pass  # that of listdir() itself
 
 for theme in THEMES:
     importlib.import_module("cases." + theme)
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
 parser.add_argument("--long", action="store_true")
 parser.add_argument("--list", action="store_true")
 parser.add_argument("--every", type=int, default=1, metavar="N")
@@ -46,8 +64,13 @@ if not chosen:
 missing = {}
 for c in chosen:
     if c.needs and not os.environ.get("EHS_SHARE"):
-        got = subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), "source"), c.needs],
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        got = subprocess.run(
+            [os.path.join(os.path.dirname(os.path.abspath(__file__)), "source"), c.needs],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         if got.returncode:
             missing[c] = got.stderr.strip().replace("\n", " ")
 
@@ -55,7 +78,9 @@ place = here()
 began = time.monotonic()
 theme = None
 for c in chosen:
-    if c.where not in (suite.EVERYWHERE, place.kind) or (c.long in (True, place.kind) and not options.long):
+    if c.where not in (suite.EVERYWHERE, place.kind) or (
+        c.long in (True, place.kind) and not options.long
+    ):
         continue
     if c.theme != theme:
         theme = c.theme

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where tasks can be transferred: agents in namespaces of this machine, or the virtual cluster with the module."""
+"""Where tasks can be transferred: agents in namespaces of this machine, or the virtual cluster with
+the module."""
 
 import os, shutil, subprocess, sys, tempfile
 
@@ -20,7 +21,9 @@ def moved(status):
 
 
 class Native:
-    """Two agents in network namespaces. A task that goes execs the stub, as `ehctl exec 0.1` does."""
+    """Two agents in network namespaces. A task that goes execs the stub, as `ehctl exec 0.1`
+    does."""
+
     kind, slow = "native", 1
 
     def __init__(self):
@@ -63,7 +66,9 @@ class Native:
 
 
 class Guests:
-    """The virtual cluster: tasks of a session on a node that is overloaded by sleepers go by themselves."""
+    """The virtual cluster: tasks of a session on a node that is overloaded by sleepers go by
+    themselves."""
+
     kind, slow = "module", 6
     SLEEPERS = 12
 
@@ -76,7 +81,10 @@ class Guests:
         self.prefix = ""
         self.ehctl = os.path.join(BUILD, "bin", "ehctl")
         subprocess.run(["ehctl", "set", "load-index=tasks"], check=True)
-        self.sleepers = [subprocess.Popen(["ehctl", "run", "--", "sleep", "infinity"]) for _ in range(self.SLEEPERS)]
+        self.sleepers = [
+            subprocess.Popen(["ehctl", "run", "--", "sleep", "infinity"])
+            for _ in range(self.SLEEPERS)
+        ]
         with open("/proc/self/cgroup") as f:
             self.own = f.read()
         if not until(self.ready, 60):
@@ -86,10 +94,13 @@ class Guests:
 
     def request(self, command, **more):
         import agent_socket, json, socket
+
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(60)
             agent_socket.connect(s)
-            s.sendall(cluster.frame("FRAME_REQUEST", json.dumps({"command": command, **more}).encode()))
+            s.sendall(
+                cluster.frame("FRAME_REQUEST", json.dumps({"command": command, **more}).encode())
+            )
             return cluster.read_frame(s)[1]
 
     def ready(self):
@@ -107,7 +118,7 @@ class Guests:
     def stayed(self, pid, error):
         """Why a task of this process id was not away; None: it was."""
         if error:
-            return None     # nothing was executed
+            return None  # nothing was executed
         said = self.request("why", id=str(pid))
         if "error" in said:
             return "the module"
@@ -123,7 +134,9 @@ class Guests:
         return self.read_log(0)
 
     def read_log(self, i):
-        with open(os.path.join(os.environ["EHS_SHARE"], ".agent", f"n{i}.log"), errors="replace") as f:
+        with open(
+            os.path.join(os.environ["EHS_SHARE"], ".agent", f"n{i}.log"), errors="replace"
+        ) as f:
             return f.read()
 
     def end(self):

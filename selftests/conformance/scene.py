@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One run of a case: the parent of its tasks, and what that parent sees. The same code plays it here and transferred."""
+"""One run of a case: the parent of its tasks, and what that parent sees. The same code plays it
+here and transferred."""
 
 import errno, fcntl, hashlib, os, resource, selectors, signal, stat, time
 
@@ -18,7 +19,11 @@ def report(status):
     if os.WIFCONTINUED(status):
         return "continued"
     if os.WIFSIGNALED(status):
-        return "killed " + signal_name(os.WTERMSIG(status)) + (" with core" if os.WCOREDUMP(status) else "")
+        return (
+            "killed "
+            + signal_name(os.WTERMSIG(status))
+            + (" with core" if os.WCOREDUMP(status) else "")
+        )
     return f"exit {os.WEXITSTATUS(status)}"
 
 
@@ -68,9 +73,20 @@ class Scene:
 
     # ---- tasks ----
 
-    def start(self, *words, path=None, stdin=NULL, stdout=PIPE, stderr=PIPE, before=None, env=None, away=True,
-              ignore=()):
-        """fork() and execve(). Descriptors: NULL, CLOSED, PIPE, a number; stderr may be "stdout"."""
+    def start(
+        self,
+        *words,
+        path=None,
+        stdin=NULL,
+        stdout=PIPE,
+        stderr=PIPE,
+        before=None,
+        env=None,
+        away=True,
+        ignore=(),
+    ):
+        """fork() and execve(). Descriptors: NULL, CLOSED, PIPE, a number; stderr may be
+        "stdout"."""
         theirs, ours = [], []
         for i, what in enumerate((stdin, stdout, stderr)):
             end = None
@@ -96,7 +112,9 @@ class Scene:
         pid = os.fork()
         if not pid:
             self._become(path, argv, env, theirs, before, ignore, tell, goes)
-        for fd in [tell] + [fd for i, fd in enumerate(theirs) if fd != CLOSED and fd not in theirs[:i]]:
+        for fd in [tell] + [
+            fd for i, fd in enumerate(theirs) if fd != CLOSED and fd not in theirs[:i]
+        ]:
             os.close(fd)
         said = os.read(told, 64)
         os.close(told)
@@ -112,7 +130,9 @@ class Scene:
                 if n not in (9, 19, 32, 33):
                     signal.signal(n, signal.SIG_IGN if n in ignore else signal.SIG_DFL)
             tell = fcntl.fcntl(tell, fcntl.F_DUPFD_CLOEXEC, 20)
-            high = [fd if fd == CLOSED else fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in fds]
+            high = [
+                fd if fd == CLOSED else fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in fds
+            ]
             for i, fd in enumerate(high):
                 if fd == CLOSED:
                     os.close(i)
@@ -143,7 +163,7 @@ class Scene:
                     fd = key.fd
                     if fd == task.stdin:
                         try:
-                            data = data[os.write(fd, data[:65536]):] if data else data
+                            data = data[os.write(fd, data[:65536]) :] if data else data
                         except BrokenPipeError:
                             self.see("the writer", "EPIPE")
                             data = b""
@@ -213,13 +233,19 @@ class Scene:
     # ---- the end ----
 
     def files(self):
-        """All in its directory: kind, mode, owner, size or target, content, and whether its time is now."""
+        """All in its directory: kind, mode, owner, size or target, content, and whether its time is
+        now."""
         all = {}
         for at, folders, names in os.walk(os.fsencode(self.dir)):
             for name in sorted(folders + names):
                 path = os.path.join(at, name)
                 st = os.lstat(path)
-                what = [stat.filemode(st.st_mode), st.st_uid, st.st_gid, st.st_nlink if not stat.S_ISDIR(st.st_mode) else 0]
+                what = [
+                    stat.filemode(st.st_mode),
+                    st.st_uid,
+                    st.st_gid,
+                    st.st_nlink if not stat.S_ISDIR(st.st_mode) else 0,
+                ]
                 if stat.S_ISREG(st.st_mode):
                     with open(path, "rb") as f:
                         what += [st.st_size, hashlib.sha256(f.read()).hexdigest()[:16]]

@@ -7,13 +7,23 @@ from scene import Scene
 
 ALL = []
 EVERYWHERE, NATIVE, MODULE = "everywhere", "native", "module"
-# stays at home: the module has decided it alone, and the agent was not asked (selftests/kmod has the reasons)
+# stays at home: the module has decided it alone, and the agent was not asked (selftests/kmod has
+# the reasons)
 KERNEL = "the module"
 
 
 class Case:
-    def __init__(self, name, play, known=None, where=EVERYWHERE, stays=None, long=False, bound=20, needs=None):
-        self.name, self.play, self.where, self.stays, self.long, self.bound = name, play, where, stays, long, bound
+    def __init__(
+        self, name, play, known=None, where=EVERYWHERE, stays=None, long=False, bound=20, needs=None
+    ):
+        self.name, self.play, self.where, self.stays, self.long, self.bound = (
+            name,
+            play,
+            where,
+            stays,
+            long,
+            bound,
+        )
         # a source that is fetched before, while there is a network
         self.needs = needs
         # field -> why it is not the same; the same sentence is in docs/transparency.md
@@ -22,34 +32,67 @@ class Case:
 
     def is_of_place(self):
         """Whether it is another one with the module and without."""
-        return self.where != EVERYWHERE or self.stays or bool(self.known) and set(self.known) <= {NATIVE, MODULE}
+        return (
+            self.where != EVERYWHERE
+            or self.stays
+            or bool(self.known)
+            and set(self.known) <= {NATIVE, MODULE}
+        )
 
 
 def case(name, **more):
-    """Decorates a function of a Scene. `known`: {field: reason}, those must differ and no other may; or
-    {"native": {…}, "module": {…}}. `stays`: with the module it must run at home, for this reason."""
+    """Decorates a function of a Scene. `known`: {field: reason}, those must differ and no other
+    may; or {"native": {…}, "module": {…}}. `stays`: with the module it must run at home, for this
+    reason."""
+
     def put(play):
         ALL.append(Case(name, play, **more))
         return play
+
     return put
 
 
-def sh(name, script, *words, data=None, stdin=None, env=None, before=None, known=None, where=EVERYWHERE,
-       stays=None, long=False, ignore=(), **more):
+def sh(
+    name,
+    script,
+    *words,
+    data=None,
+    stdin=None,
+    env=None,
+    before=None,
+    known=None,
+    where=EVERYWHERE,
+    stays=None,
+    long=False,
+    ignore=(),
+    **more,
+):
     """A case that is a script of the shell, which is itself the task."""
     if stdin is not None:
         more["stdin"] = stdin
-    ALL.append(Case(name, lambda s: s.sh(script, *words, data=data, env=env, before=before, ignore=ignore, **more),
-                    known, where, stays, long))
+    ALL.append(
+        Case(
+            name,
+            lambda s: s.sh(
+                script, *words, data=data, env=env, before=before, ignore=ignore, **more
+            ),
+            known,
+            where,
+            stays,
+            long,
+        )
+    )
 
 
 def program(name, *words, known=None, where=EVERYWHERE, stays=None, **more):
     """A case that is one program; "probe" is ours."""
+
     def play(s):
         given = dict(more)
         if given.get("path") == "probe" or words[0] == "probe":
             given["path"] = s.probe
         s.run(*words, **given)
+
     ALL.append(Case(name, play, known, where, stays))
 
 
@@ -87,7 +130,11 @@ def play(case, place, away):
             for task, _ in s.tasks:
                 task.close()
             s.see("files", s.files())
-            stayed = [] if not away else [w for w in (place.stayed(t.pid, t.error) for t, a in s.tasks if a) if w]
+            stayed = (
+                []
+                if not away
+                else [w for w in (place.stayed(t.pid, t.error) for t, a in s.tasks if a) if w]
+            )
             with os.fdopen(writable, "wb") as out:
                 pickle.dump((s.seen, stayed), out)
         finally:
@@ -106,7 +153,9 @@ def play(case, place, away):
     try:
         return pickle.loads(data)
     except (EOFError, pickle.UnpicklingError):
-        return {"bound": "the case did not end in time" if away else "the local run did not end in time"}, []
+        return {
+            "bound": "the case did not end in time" if away else "the local run did not end in time"
+        }, []
 
 
 def known_of(case, place):
@@ -123,8 +172,12 @@ def shown(value):
 
 def differences(field, here, away):
     if isinstance(here, dict) and isinstance(away, dict):
-        return [line for key in sorted(set(here) | set(away)) if here.get(key) != away.get(key)
-                for line in differences(f"{field} {key}", here.get(key), away.get(key))]
+        return [
+            line
+            for key in sorted(set(here) | set(away))
+            if here.get(key) != away.get(key)
+            for line in differences(f"{field} {key}", here.get(key), away.get(key))
+        ]
     return [f"{field}: here {shown(here)}", f"{' ' * len(field)}  away {shown(away)}"]
 
 
@@ -136,13 +189,21 @@ def compare(local, away, known):
         if not same and field not in known:
             wrong += differences(field, local.get(field), away.get(field))
         if same and field in known:
-            wrong.append(f"{field}: is the same now: take it from the known ones here and in docs/transparency.md")
-    wrong += [f"{field}: known to differ, and not seen" for field in known if field not in set(local) | set(away)]
+            wrong.append(
+                f"{field}: is the same now: take it from the known ones here and in"
+                " docs/transparency.md"
+            )
+    wrong += [
+        f"{field}: known to differ, and not seen"
+        for field in known
+        if field not in set(local) | set(away)
+    ]
     return wrong
 
 
 def check(case, place):
-    """What is wrong with a case, as lines. A task that was to be away and was not is tried again: the hierarchy may say no."""
+    """What is wrong with a case, as lines. A task that was to be away and was not is tried again:
+    the hierarchy may say no."""
     local, _ = play(case, place, False)
     for _ in range(4):
         away, stayed = play(case, place, True)
@@ -150,7 +211,9 @@ def check(case, place):
             break
     for seen in local, away:
         if "the case itself" in seen:
-            return seen.pop("the case itself").splitlines() + [f"{field}: {shown(value)}" for field, value in seen.items()]
+            return seen.pop("the case itself").splitlines() + [
+                f"{field}: {shown(value)}" for field, value in seen.items()
+            ]
     wrong = compare(local, away, known_of(case, place))
     if case.stays and place.kind == "module":
         if set(stayed) != {case.stays}:

@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The checker of the campaign can fail: tasks that do something wrong, really, on two agents, and each is found. EHS_SEED."""
+"""The checker of the campaign can fail: tasks that do something wrong, really, on two agents, and
+each is found. EHS_SEED."""
 
 import os, random, signal, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from nodes import Nodes
 from ktap import done, must, ok
@@ -37,7 +39,12 @@ class Story(work.Task):
 
     def make(self, dice):
         self.where, self.auto, self.want = [f"n{self.away}"], False, b"a\n"
-        self.start(self.away_words((self.note() if self.first else "") + self.script.format(note=self.note(), status=self.status)))
+        self.start(
+            self.away_words(
+                (self.note() if self.first else "")
+                + self.script.format(note=self.note(), status=self.status)
+            )
+        )
 
 
 def found(name, want, script, first=True, why=None):
@@ -55,17 +62,46 @@ found("a byte that is another", "bytes", "echo b; exit {status}")
 found("a byte too few", "bytes", "printf a; exit {status}")
 found("a line twice", "bytes", "echo a; echo a; exit {status}")
 found("another status", "status", "echo a; exit 0$(({status} + 1))")
-found("what was killed, and has printed what it should not", "bytes", "echo b; echo reported as killed >&2; kill -9 $$", why="guest-kill")
-found("killed, and nobody has done anything to it", "untold", "echo a; echo reported as killed >&2; kill -9 $$")
+found(
+    "what was killed, and has printed what it should not",
+    "bytes",
+    "echo b; echo reported as killed >&2; kill -9 $$",
+    why="guest-kill",
+)
+found(
+    "killed, and nobody has done anything to it",
+    "untold",
+    "echo a; echo reported as killed >&2; kill -9 $$",
+)
 found("killed, with a cause", "told", "echo reported as killed >&2; kill -9 $$", why="guest-kill")
-found("killed with a cause, and a second run", "twice", "{note} echo reported as killed >&2; kill -9 $$", why="guest-kill")
+found(
+    "killed with a cause, and a second run",
+    "twice",
+    "{note} echo reported as killed >&2; kill -9 $$",
+    why="guest-kill",
+)
 found("refused, though it has run", "status", "echo ehctl: refused >&2; exit 1")
 task = type("Found", (Story,), {"script": "exec sleep 1000"})(place, dice, 0, 1)
 must("it has begun", until(lambda: place.runs()[task.id]), place.runs())
 ok("one that does not end: stuck", verdict(task) == "stuck", task.seen(place.runs()))
-ok("and what it leaves is seen: processes at both ends, a task", until(
-    lambda: all(any(word in line for line in c.left()) for word in ("n0: process", "n1: process", "ehstub", "ehguest", "sleep", "n0: task", "n1: task"))),
-   c.left())
+ok(
+    "and what it leaves is seen: processes at both ends, a task",
+    until(
+        lambda: all(
+            any(word in line for line in c.left())
+            for word in (
+                "n0: process",
+                "n1: process",
+                "ehstub",
+                "ehguest",
+                "sleep",
+                "n0: task",
+                "n1: task",
+            )
+        )
+    ),
+    c.left(),
+)
 os.kill(task.p.pid, signal.SIGTERM)
 must("it ends", until(task.step), task.seen(place.runs()))
 ok("nothing is left when it has ended", until(lambda: not c.left()), c.left())

@@ -1,15 +1,18 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Faults of all kinds while tasks of all kinds run on eight nodes: nothing is lost in silence, runs twice, has wrong bytes,
-hangs or is left behind.
+"""Faults of all kinds while tasks of all kinds run on eight nodes: nothing is lost in silence, runs
+twice, has wrong bytes, hangs or is left behind.
 
 20-campaign.py [--faults N] [--turns N] [--still N] [--minutes N]
 
-make check-faults does more than the few of make check.
---turns: all agents, each with its ehlaunch, are restarted in turn, so often; what execs wait meanwhile is shown. --still: all agents stand still for three heartbeats, so often.
-EHS_FAULT_MINUTES=N: as many faults as begin in N minutes, as --minutes says else. EHS_SEED repeats the choices; EHS_KINDS is a list of names of classes in faults.py, EHS_TASKS of classes in work.py."""
+make check-faults does more than the few of make check. --turns: all agents, each with its ehlaunch,
+are restarted in turn, so often; what execs wait meanwhile is shown. --still: all agents stand still
+for three heartbeats, so often. EHS_FAULT_MINUTES=N: as many faults as begin in N minutes, as
+--minutes says else. EHS_SEED repeats the choices; EHS_KINDS is a list of names of classes in
+faults.py, EHS_TASKS of classes in work.py."""
 
 import argparse, os, signal, subprocess, sys, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import faults, users, work
 from campaign import Campaign
@@ -17,18 +20,24 @@ from ktap import done, ok
 from nodes import HEARTBEAT
 from seed import new_seed
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
 minutes = float(os.environ.get("EHS_FAULT_MINUTES", 0))
 parser.add_argument("--faults", type=int, default=100000 if minutes else 2 * len(faults.KINDS))
 parser.add_argument("--turns", type=int, default=0)
 parser.add_argument("--still", type=int, default=0)
-parser.add_argument("--minutes", type=float, default=minutes or float("inf"), help="no fault begins later")
+parser.add_argument(
+    "--minutes", type=float, default=minutes or float("inf"), help="no fault begins later"
+)
 options = parser.parse_args()
 seed = new_seed()
 kinds = [getattr(faults, name) for name in os.environ.get("EHS_KINDS", "").split()]
 work.KINDS = [getattr(work, name) for name in os.environ.get("EHS_TASKS", "").split()] or work.KINDS
 print(f"# {options.faults} faults", flush=True)
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))   # what was started is ended
+signal.signal(
+    signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM)
+)  # what was started is ended
 
 c = Campaign(seed, kinds, say=lambda text: print(text, flush=True))
 n = c.nodes
@@ -51,9 +60,26 @@ class Exec:
     def __init__(self, i):
         self.began = uptime()
         self.p = subprocess.Popen(
-            ["nsenter", f"--net=/run/netns/{n.net.name(i)}", "-S", str(users.ONE), "-G", str(users.ONE), work.EHCTL, "exec", *work.AUTO, "--",
-             "/bin/sh", "-c", "read -r up rest </proc/uptime; echo $up"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, cwd=n.work)
+            [
+                "nsenter",
+                f"--net=/run/netns/{n.net.name(i)}",
+                "-S",
+                str(users.ONE),
+                "-G",
+                str(users.ONE),
+                work.EHCTL,
+                "exec",
+                *work.AUTO,
+                "--",
+                "/bin/sh",
+                "-c",
+                "read -r up rest </proc/uptime; echo $up",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=n.work,
+        )
 
     def waited(self):
         """Seconds. None: it did not run; that is a problem."""
@@ -63,13 +89,16 @@ class Exec:
             self.p.kill()
             out, err = self.p.communicate()
         if self.p.returncode or not out:
-            c.problems.append(f"an exec that may run anywhere did not: {self.p.returncode} {out} {err[-300:]}")
+            c.problems.append(
+                f"an exec that may run anywhere did not: {self.p.returncode} {out} {err[-300:]}"
+            )
             return None
         return max(0, float(out) - self.began)
 
 
 def in_turn(turns):
-    """Restarts each agent and ehlaunch so often, as the service manager does, while tasks run. Seconds until the last was well."""
+    """Restarts each agent and ehlaunch so often, as the service manager does, while tasks run.
+    Seconds until the last was well."""
     took = []
     for turn in range(turns):
         for i in all_nodes:
@@ -110,12 +139,19 @@ def stand_still(times):
 def show(name, took):
     if took:
         took = sorted(took)
-        print(f"# {name}: {len(took)} times, after p50 {took[len(took) // 2]:.1f} s, p99 {took[int(len(took) * 0.99)]:.1f} s, "
-              f"longest {took[-1]:.1f} s", flush=True)
+        print(
+            (
+                f"# {name}: {len(took)} times, after p50 {took[len(took) // 2]:.1f} s, p99"
+                f" {took[int(len(took) * 0.99)]:.1f} s, longest {took[-1]:.1f} s"
+            ),
+            flush=True,
+        )
 
 
-waited = []     # execs, until their programs began
-calm = [w for w in (Exec(i % n.n).waited() for i in range(3 * min(options.turns, 5))) if w is not None]
+waited = []  # execs, until their programs began
+calm = [
+    w for w in (Exec(i % n.n).waited() for i in range(3 * min(options.turns, 5))) if w is not None
+]
 show("an agent and its ehlaunch restarted in turn: well", in_turn(options.turns))
 show("an exec without that: its program began", calm)
 show("an exec meanwhile: its program began", waited)
@@ -125,12 +161,22 @@ c.finish()
 for line in c.table():
     print("#", line)
 print("#", c.sums(), flush=True)
-for word, name in (("lost", "no task is lost in silence"), ("twice", "none runs twice"), ("bytes", "no byte is wrong"),
-                   ("status", "no status is another"), ("untold", "none is killed without a cause"), ("stuck", "none hangs")):
+for word, name in (
+    ("lost", "no task is lost in silence"),
+    ("twice", "none runs twice"),
+    ("bytes", "no byte is wrong"),
+    ("status", "no status is another"),
+    ("untold", "none is killed without a cause"),
+    ("stuck", "none hangs"),
+):
     wrong = [text for w, text in c.wrong if w == word]
     ok(name, not wrong, "\n".join(wrong[:20]))
 ok("most tasks are right", c.words["right"] > len(c.tasks) / 2, c.sums())
-ok("agents and launchers go on, and each fault is over in time", not c.problems, "\n".join(c.problems))
+ok(
+    "agents and launchers go on, and each fault is over in time",
+    not c.problems,
+    "\n".join(c.problems),
+)
 left = n.leftovers()
 ok("nothing is left behind", not left, "\n".join(left))
 print(f"# {time.monotonic() - c.began:.0f} s")

@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host whose root has no inotify instance left, as busy ones have: guests are in cgroups all the same, and outlive the
-executor's agent. All instances are taken for a while, so this runs alone."""
+"""A host whose root has no inotify instance left, as busy ones have: guests are in cgroups all the
+same, and outlive the executor's agent. All instances are taken for a while, so this runs alone."""
 
 import ctypes, os, subprocess, sys
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../lib"), os.path.join(HERE, "../agent")]
 from cluster import Cluster, EHCTL
@@ -28,7 +29,13 @@ started = c.start_all()
 for fd in taken:
     os.close(fd)
 ok("two agents", started, c.log(0) + c.log(1))
-p = subprocess.Popen(c.words(0, EHCTL, "exec", "0.1", "--", "sh", "-c", "echo begun; read a; echo $a"), stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
+p = subprocess.Popen(
+    c.words(0, EHCTL, "exec", "0.1", "--", "sh", "-c", "echo begun; read a; echo $a"),
+    stdin=PIPE,
+    stdout=PIPE,
+    stderr=PIPE,
+    text=True,
+)
 ok("a task runs there", (saw := p.stdout.readline()) == "begun\n", saw)
 c.end(1)
 c.start(1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tasks of all kinds on eight nodes while faults come; the checker knows each task. The dice's seed repeats the choices, not
-the times."""
+"""Tasks of all kinds on eight nodes while faults come; the checker knows each task. The dice's seed
+repeats the choices, not the times."""
 
 import collections, random, threading, time
 import faults, work
@@ -9,10 +9,12 @@ from nodes import JOB_LIMIT, Nodes
 from wait import WAIT
 
 NODES = 8
-TASKS = 10                      # at once
-AT_ONCE = 5                     # faults
-STUCK = JOB_LIMIT + 2 * WAIT    # a task that is older has hung: no task is longer than some seconds, no fault longer than that
-SCENE = 400                     # lines of a log
+TASKS = 10  # at once
+AT_ONCE = 5  # faults
+STUCK = (
+    JOB_LIMIT + 2 * WAIT
+)  # a task that is older has hung: no task is longer than some seconds, no fault longer than that
+SCENE = 400  # lines of a log
 
 
 def percentile(values, share):
@@ -88,12 +90,14 @@ class Campaign:
             if not t.ended and now - t.began > STUCK:
                 self.wrong.append(("stuck", t.seen(self.place.runs())))
                 self.words["stuck"] += 1
-                self.say(f"# {t.seen(self.place.runs())}\n# held by {t.holders()}\n# tasks: "
-                         f"{[self.nodes.tell(i, 'tasks') for i in range(self.nodes.n)]}")
+                self.say(
+                    f"# {t.seen(self.place.runs())}\n# held by {t.holders()}\n# tasks: "
+                    f"{[self.nodes.tell(i, 'tasks') for i in range(self.nodes.n)]}"
+                )
                 t.kill()
                 done.append(t)
         self.live = [t for t in self.live if t not in done]
-        if done:        # said at once, and judged at the end once more
+        if done:  # said at once, and judged at the end once more
             for word, tasks in work.judge(done, self.place.runs()).items():
                 for t in tasks if word in work.WRONG else ():
                     self.say(f"# {now - self.began:.0f} s: {word}: {t.seen(self.place.runs())}")
@@ -101,11 +105,16 @@ class Campaign:
         held = {i for f in self.active() for i in f.victims}
         for i, agent in self.nodes.agents.items():
             if i not in held and agent.poll() is not None and not self.held_now(i):
-                self.problems.append(f"n{i}: its agent ended by itself, status {agent.returncode}: {self.nodes.log(i)[-1500:]}")
+                self.problems.append(
+                    f"n{i}: its agent ended by itself, status {agent.returncode}:"
+                    f" {self.nodes.log(i)[-1500:]}"
+                )
                 self.nodes.start(i, ready=False)
         for i, launcher in self.nodes.launchers.items():
             if i not in held and launcher.poll() is not None and not self.held_now(i):
-                self.problems.append(f"n{i}: its ehlaunch ended by itself, status {launcher.returncode}")
+                self.problems.append(
+                    f"n{i}: its ehlaunch ended by itself, status {launcher.returncode}"
+                )
                 self.nodes.launch(i)
 
     def show_scene(self, task):
@@ -128,7 +137,9 @@ class Campaign:
         if not self.deck:
             self.deck = self.dice.sample(self.kinds, len(self.kinds))
         held = {i for f in self.active() for i in f.victims}
-        victims = self.deck[-1].choose(self.dice, [i for i in range(self.nodes.n) if i not in held], self.nodes)
+        victims = self.deck[-1].choose(
+            self.dice, [i for i in range(self.nodes.n) if i not in held], self.nodes
+        )
         if not victims:
             return
         fault = self.deck.pop()(self, self.dice, victims)
@@ -153,8 +164,11 @@ class Campaign:
                 act()
                 next_fault = now + self.dice.random() * 0.3
             if now > self.next_word:
-                self.say(f"# {now - self.began:.0f} s: {len(self.faults)} faults, {len(self.tasks) - len(self.live)} tasks have ended; now "
-                         + "; ".join(map(str, self.active())))
+                self.say(
+                    f"# {now - self.began:.0f} s: {len(self.faults)} faults,"
+                    f" {len(self.tasks) - len(self.live)} tasks have ended; now "
+                    + "; ".join(map(str, self.active()))
+                )
                 self.next_word = now + 20
             time.sleep(0.02)
 
@@ -166,7 +180,7 @@ class Campaign:
         runs = self.place.runs()
         for word, tasks in work.judge(self.tasks, runs).items():
             if word == "stuck":
-                continue        # said when it was
+                continue  # said when it was
             self.words[word] += len(tasks)
             if word in work.WRONG:
                 self.wrong += [(word, t.seen(runs)) for t in tasks]
@@ -177,7 +191,8 @@ class Campaign:
         self.problems += [f"{f}: {f.problem}" for f in self.faults if f.problem]
 
     def table(self):
-        """Lines of the faults' table: kind, how many, and seconds from its end until all was well."""
+        """Lines of the faults' table: kind, how many, and seconds from its end until all was
+        well."""
         rows = []
         for kind in self.kinds:
             mine = [f for f in self.faults if type(f) is kind]
@@ -185,11 +200,26 @@ class Campaign:
             nothing = sum(f.none for f in mine)
             if mine:
                 p50, p99 = percentile(took, 0.5), percentile(took, 0.99)
-                rows.append(f"| {kind.name} | {len(mine)} | {nothing} | " + (f"{p50:.1f} | {p99:.1f} |" if took else "| |"))
+                rows.append(
+                    f"| {kind.name} | {len(mine)} | {nothing} | "
+                    + (f"{p50:.1f} | {p99:.1f} |" if took else "| |")
+                )
         return ["| fault | count | no target | p50, s | p99, s |", "|---|---|---|---|---|", *rows]
 
     def sums(self):
         w = self.words
-        return (f"{len(self.faults)} faults, {len(self.tasks)} tasks: {w['right']} right, {w['told']} told, {w['refused']} refused; "
-                + ", ".join(f"{name} {w[word]}" for word, name in (("lost", "lost silently"), ("twice", "run twice"), ("bytes", "bytes wrong"),
-                            ("status", "status wrong"), ("untold", "killed without a cause"), ("stuck", "stuck"))))
+        return (
+            f"{len(self.faults)} faults, {len(self.tasks)} tasks: {w['right']} right,"
+            f" {w['told']} told, {w['refused']} refused; "
+            + ", ".join(
+                f"{name} {w[word]}"
+                for word, name in (
+                    ("lost", "lost silently"),
+                    ("twice", "run twice"),
+                    ("bytes", "bytes wrong"),
+                    ("status", "status wrong"),
+                    ("untold", "killed without a cause"),
+                    ("stuck", "stuck"),
+                )
+            )
+        )

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The faults. Each is chosen by the dice, begins, is held for a while, ends, and is over when its nodes see all others again
-and have no task that waits for a connection. All but the choice is done by a thread of its own."""
+"""The faults. Each is chosen by the dice, begins, is held for a while, ends, and is over when its
+nodes see all others again and have no task that waits for a connection. All but the choice is done
+by a thread of its own."""
 
 import os, resource, signal, subprocess, time
 from nodes import HEARTBEAT, JOB_LIMIT, USER
 from proc import send
 from wait import WAIT, until
 
-SHORT = 0.1, 1.0                                # seconds
-LONG = 3.2 * HEARTBEAT, 6 * HEARTBEAT           # longer than what makes a peer down
-RESTART = 0.1, 1.5                              # until the service manager has started it again
-BOUND = JOB_LIMIT + WAIT     # seconds: a fault that is not over then is a defect
+SHORT = 0.1, 1.0  # seconds
+LONG = 3.2 * HEARTBEAT, 6 * HEARTBEAT  # longer than what makes a peer down
+RESTART = 0.1, 1.5  # until the service manager has started it again
+BOUND = JOB_LIMIT + WAIT  # seconds: a fault that is not over then is a defect
 
 
 class Fault:
-    """`ends`: names of processes of which a victim has one. `victims`: nodes that no other fault takes until it is over."""
+    """`ends`: names of processes of which a victim has one. `victims`: nodes that no other fault
+    takes until it is over."""
+
     hold = SHORT
     ends = ()
 
@@ -34,7 +37,13 @@ class Fault:
     def choose(cls, dice, free, nodes):
         """Its victims of these nodes; None: there are too few."""
         if cls.ends:
-            free = sorted({node for node, name in nodes.processes().values() if name in cls.ends and node in free})
+            free = sorted(
+                {
+                    node
+                    for node, name in nodes.processes().values()
+                    if name in cls.ends and node in free
+                }
+            )
         return [dice.choice(free)] if free else None
 
     def run(self):
@@ -46,7 +55,7 @@ class Fault:
             if not until(self.recovered, BOUND):
                 self.problem = f"not over after {BOUND:.0f} s: {self.state()}"
             self.took = time.monotonic() - healed
-        except Exception as error:      # the campaign says it
+        except Exception as error:  # the campaign says it
             self.problem = repr(error)
         self.over = True
 
@@ -68,22 +77,39 @@ class Fault:
             if not codes <= self.n.sees(i):
                 return False
             tasks = self.n.tell(i, "tasks")
-            if tasks is None or any(t["state"] == "reconnecting" and {t["home"], t["executor"]} <= codes for t in tasks["tasks"]):
+            if tasks is None or any(
+                t["state"] == "reconnecting" and {t["home"], t["executor"]} <= codes
+                for t in tasks["tasks"]
+            ):
                 return False
         return True
 
     def state(self):
-        return [(sorted(self.n.sees(i)), [t for t in (self.n.tell(i, "tasks") or {"tasks": []})["tasks"] if t["state"] == "reconnecting"])
-                for i in self.victims] + [self.n.log(i)[-1500:] for i in self.victims]
+        return [
+            (
+                sorted(self.n.sees(i)),
+                [
+                    t
+                    for t in (self.n.tell(i, "tasks") or {"tasks": []})["tasks"]
+                    if t["state"] == "reconnecting"
+                ],
+            )
+            for i in self.victims
+        ] + [self.n.log(i)[-1500:] for i in self.victims]
 
     def pick(self, good=lambda pid: True):
         """One of the ends on the victim."""
-        found = sorted(pid for pid, (node, name) in self.n.processes().items() if node == self.i and name in self.ends and good(pid))
+        found = sorted(
+            pid
+            for pid, (node, name) in self.n.processes().items()
+            if node == self.i and name in self.ends and good(pid)
+        )
         self.none = not found
         return found[int(self.share * len(found))] if found else None
 
 
 # ---- agents ----
+
 
 class AgentKill(Fault):
     name, hold, sig = "agent: kill -9", RESTART, signal.SIGKILL
@@ -130,8 +156,21 @@ class NoDescriptors(Fault):
 
     def limit(self, descriptors):
         """By the agent's user: a limit of another user's process needs CAP_SYS_RESOURCE."""
-        subprocess.run(["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", "prlimit", "--pid",
-                        str(self.n.agents[self.i].pid), f"--nofile={descriptors}:"], check=True)
+        subprocess.run(
+            [
+                "setpriv",
+                "--reuid",
+                str(USER),
+                "--regid",
+                str(USER),
+                "--clear-groups",
+                "prlimit",
+                "--pid",
+                str(self.n.agents[self.i].pid),
+                f"--nofile={descriptors}:",
+            ],
+            check=True,
+        )
 
     def begin(self):
         self.before = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -143,14 +182,31 @@ class NoDescriptors(Fault):
 
 class NoMemory(NoDescriptors):
     """Nothing more than it has at that moment; what it starts meanwhile has no more, either."""
+
     name = "agent: no memory"
 
     def limit(self, size):
-        subprocess.run(["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", "prlimit", "--pid",
-                        str(self.n.agents[self.i].pid), f"--as={size}:"], check=True)
+        subprocess.run(
+            [
+                "setpriv",
+                "--reuid",
+                str(USER),
+                "--regid",
+                str(USER),
+                "--clear-groups",
+                "prlimit",
+                "--pid",
+                str(self.n.agents[self.i].pid),
+                f"--as={size}:",
+            ],
+            check=True,
+        )
 
     def begin(self):
-        self.limit(int(open(f"/proc/{self.n.agents[self.i].pid}/statm").read().split()[0]) * resource.getpagesize())
+        self.limit(
+            int(open(f"/proc/{self.n.agents[self.i].pid}/statm").read().split()[0])
+            * resource.getpagesize()
+        )
 
     def end(self):
         self.limit("unlimited")
@@ -158,6 +214,7 @@ class NoMemory(NoDescriptors):
 
 class FullDisk(AgentTerm):
     """The agent ends and begins while its state cannot be written."""
+
     name = "agent: disk full, restart"
 
     def begin(self):
@@ -179,6 +236,7 @@ class FullDisk(AgentTerm):
 
 
 # ---- ehlaunch ----
+
 
 class LaunchKill(Fault):
     name, hold = "ehlaunch: kill -9", RESTART
@@ -209,7 +267,11 @@ class LaunchNoDescriptors(NoDescriptors):
 
     def limit(self, descriptors):
         pid = self.n.launchers[self.i].pid
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (descriptors, resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]))
+        resource.prlimit(
+            pid,
+            resource.RLIMIT_NOFILE,
+            (descriptors, resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]),
+        )
 
     def begin(self):
         self.before = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -217,7 +279,9 @@ class LaunchNoDescriptors(NoDescriptors):
 
 
 class LookKill(Fault):
-    """What looks at programs and directories for the agent; it is asked again, or the exec is not placed."""
+    """What looks at programs and directories for the agent; it is asked again, or the exec is not
+    placed."""
+
     name, hold, ends = "ehlook: kill -9", (0, 0), ("ehlook",)
 
     def begin(self):
@@ -228,8 +292,10 @@ class LookKill(Fault):
 
 # ---- ends of jobs and views ----
 
+
 class EndKill(Fault):
     """The task is told: why it ended is noted before it is killed."""
+
     hold = 0, 0
 
     def begin(self):
@@ -275,6 +341,7 @@ class GuestStop(EndStop):
 
 class ViewKill(Fault):
     """Tasks in a view end with it."""
+
     name, hold, ends = "view: kill -9", (0, 0), ("ehview", "ehfiles", "ehkeep")
 
     def begin(self):
@@ -290,16 +357,22 @@ class ViewStop(EndStop):
 
 # ---- a node ----
 
+
 class Suspend(Fault):
-    """A node stands still, as a virtual machine that is paused, or a laptop that sleeps: nothing of it runs, and what is sent to
-    it is lost."""
+    """A node stands still, as a virtual machine that is paused, or a laptop that sleeps: nothing of
+    it runs, and what is sent to it is lost."""
+
     name, hold = "node: suspended", LONG
 
     def begin(self):
         pairs = [p for j in range(self.n.n) if j != self.i for p in ((self.i, j), (j, self.i))]
         self.c.network.wall(pairs, True)
         self.stopped = []
-        while pids := [pid for pid, (node, _) in self.n.processes().items() if node == self.i and pid not in self.stopped]:
+        while pids := [
+            pid
+            for pid, (node, _) in self.n.processes().items()
+            if node == self.i and pid not in self.stopped
+        ]:
             self.stopped += [pid for pid in pids if send(pid, signal.SIGSTOP)]
         self.pairs = pairs
 
@@ -312,6 +385,7 @@ class Suspend(Fault):
 
 # ---- the network ----
 
+
 class Reset(Fault):
     name, hold = "links: reset", (0, 0)
 
@@ -321,6 +395,7 @@ class Reset(Fault):
 
 class Wall(Fault):
     """Pairs of nodes between which nothing passes, one way or both."""
+
     hold = 0.5, LONG[1]
 
     def begin(self):
@@ -347,6 +422,7 @@ class OneWay(Wall):
 
 class Split(Wall):
     """The cluster falls in two; no other fault is there meanwhile."""
+
     name, hold = "partition: two halves", LONG
 
     @classmethod
@@ -389,8 +465,11 @@ class Delay(Fault):
 
 # ---- clocks ----
 
+
 class Clock(Fault):
-    """The time of day is wrong, by up to an hour, or so much that each certificate is over, or not valid yet."""
+    """The time of day is wrong, by up to an hour, or so much that each certificate is over, or not
+    valid yet."""
+
     name, hold = "clock: jumps", (0.5, LONG[1])
 
     def begin(self):
@@ -401,5 +480,32 @@ class Clock(Fault):
         self.n.clocks[self.i].set(0)
 
 
-KINDS = [AgentKill, AgentTerm, TwoAgents, AgentStop, AgentStopLong, NoDescriptors, NoMemory, FullDisk, LaunchKill, LaunchStop,
-         LaunchNoDescriptors, LookKill, StubKill, GuestKill, StubStop, GuestStop, ViewKill, ViewStop, Suspend, Reset, Partition, OneWay, Split, Loss, Narrow, Delay, Clock]
+KINDS = [
+    AgentKill,
+    AgentTerm,
+    TwoAgents,
+    AgentStop,
+    AgentStopLong,
+    NoDescriptors,
+    NoMemory,
+    FullDisk,
+    LaunchKill,
+    LaunchStop,
+    LaunchNoDescriptors,
+    LookKill,
+    StubKill,
+    GuestKill,
+    StubStop,
+    GuestStop,
+    ViewKill,
+    ViewStop,
+    Suspend,
+    Reset,
+    Partition,
+    OneWay,
+    Split,
+    Loss,
+    Narrow,
+    Delay,
+    Clock,
+]

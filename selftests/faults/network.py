@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Faults of the wires between nodes and switch. Frames are dropped by a filter of the kernel (classic BPF) where a node's wire
-comes into the switch, so a fault has a direction. Late frames go through wire.py."""
+"""Faults of the wires between nodes and switch. Frames are dropped by a filter of the kernel
+(classic BPF) where a node's wire comes into the switch, so a fault has a direction. Late frames go
+through wire.py."""
 
 import atexit, os, socket, struct, subprocess, threading
 from netns import address
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RANDOM = 0xfffff038     # SKF_AD_OFF + SKF_AD_RANDOM
-PASS, DROP = 0xffffffff, 2      # TC_ACT_UNSPEC, TC_ACT_SHOT
+RANDOM = 0xFFFFF038  # SKF_AD_OFF + SKF_AD_RANDOM
+PASS, DROP = 0xFFFFFFFF, 2  # TC_ACT_UNSPEC, TC_ACT_SHOT
 
 
 def program(to, share):
@@ -32,18 +33,30 @@ def program(to, share):
 class Network:
     def __init__(self, nodes):
         self.nodes = nodes
-        self.walls = {i: set() for i in range(nodes.n)}      # whom what it sends does not reach
+        self.walls = {i: set() for i in range(nodes.n)}  # whom what it sends does not reach
         self.share = {i: 0 for i in range(nodes.n)}
-        self.lock = threading.Lock()    # of faults that begin and end at the same time, or an older filter is the last
+        self.lock = (
+            threading.Lock()
+        )  # of faults that begin and end at the same time, or an older filter is the last
         for i in range(nodes.n):
             self.tc("qdisc", "add", "dev", nodes.net.port(i), "clsact")
 
     def tc(self, *words):
-        subprocess.run(["tc", "-n", self.nodes.net.name("br"), *words], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["tc", "-n", self.nodes.net.name("br"), *words], check=True, stdout=subprocess.DEVNULL
+        )
 
     def apply(self, i):
         where = ["dev", self.nodes.net.port(i), "ingress", "prio", "1", "handle", "1"]
-        self.tc("filter", "replace", *where, "bpf", "da", "bytecode", program(sorted(self.walls[i]), self.share[i]))
+        self.tc(
+            "filter",
+            "replace",
+            *where,
+            "bpf",
+            "da",
+            "bytecode",
+            program(sorted(self.walls[i]), self.share[i]),
+        )
 
     def wall(self, pairs, up):
         """From the first of each pair to the second nothing passes; or all does again."""
@@ -61,20 +74,60 @@ class Network:
     def narrow(self, i, kbit):
         """So much a second goes to node i; 0: as before."""
         if kbit:
-            self.tc("qdisc", "add", "dev", self.nodes.net.port(i), "root", "tbf", "rate", f"{kbit}kbit", "burst", "8k", "latency", "300ms")
+            self.tc(
+                "qdisc",
+                "add",
+                "dev",
+                self.nodes.net.port(i),
+                "root",
+                "tbf",
+                "rate",
+                f"{kbit}kbit",
+                "burst",
+                "8k",
+                "latency",
+                "300ms",
+            )
         else:
             self.tc("qdisc", "del", "dev", self.nodes.net.port(i), "root")
 
     def reset(self, i):
         """The connections between node i's agent and others get a reset."""
         with_port = ["( sport = :7411 or dport = :7411 )"]
-        subprocess.run(["ip", "netns", "exec", self.nodes.net.name(i), "ss", "-K", "-t", "state", "established", *with_port],
-                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [
+                "ip",
+                "netns",
+                "exec",
+                self.nodes.net.name(i),
+                "ss",
+                "-K",
+                "-t",
+                "state",
+                "established",
+                *with_port,
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
 
     def wire(self, a, b, seed, ms, jitter):
         """wire.py between two interfaces of the switch's namespace."""
-        p = subprocess.Popen(["ip", "netns", "exec", self.nodes.net.name("br"), os.path.join(HERE, "wire.py"), a, b, str(seed),
-                              str(ms), str(jitter)], stdout=subprocess.PIPE)
+        p = subprocess.Popen(
+            [
+                "ip",
+                "netns",
+                "exec",
+                self.nodes.net.name("br"),
+                os.path.join(HERE, "wire.py"),
+                a,
+                b,
+                str(seed),
+                str(ms),
+                str(jitter),
+            ],
+            stdout=subprocess.PIPE,
+        )
         if p.stdout.readline() != b"up\n":
             raise RuntimeError("wire.py")
         return p
@@ -91,7 +144,8 @@ class Network:
         return p
 
     def apart(self, nodes, ms):
-        """These nodes are behind another switch, and each frame between the switches is late. Returns wire.py."""
+        """These nodes are behind another switch, and each frame between the switches is late.
+        Returns wire.py."""
         switch = self.nodes.net.switch
         switch("link", "add", "br1", "type", "bridge")
         for name, other in ("a", "br0"), ("b", "br1"):

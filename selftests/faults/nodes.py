@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Nodes as when installed: an agent without rights, root's ehlaunch on a socket that the service manager keeps, a small
-file system for the state. Each has joined the first one. What has ended is started again, as the service manager does."""
+"""Nodes as when installed: an agent without rights, root's ehlaunch on a socket that the service
+manager keeps, a small file system for the state. Each has joined the first one. What has ended is
+started again, as the service manager does."""
 
 import json, os, signal, socket, subprocess, sys
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../lib"), os.path.join(HERE, "../agent")]
 import agent_socket, users
@@ -12,7 +14,7 @@ from mounts import mounted
 from proc import running, send
 from wait import WAIT, until
 
-HEARTBEAT = 1.0     # seconds
+HEARTBEAT = 1.0  # seconds
 JOB_LIMIT = 20.0
 SETTINGS = f"""heartbeat = {HEARTBEAT * 1000:.0f}
 job-limit = {JOB_LIMIT * 1000:.0f}
@@ -25,8 +27,8 @@ threshold = 100.0
 threshold-floor = 100.0
 view-own = {{ "/usr" }}
 allow-root = false"""
-LOOKS = "ehlook", "ehhist", "ehnames", "ehkeep-look"     # an agent keeps some
-STATE_KIB = 4096      # of the file system of a node's state
+LOOKS = "ehlook", "ehhist", "ehnames", "ehkeep-look"  # an agent keeps some
+STATE_KIB = 4096  # of the file system of a node's state
 
 
 class Nodes(Cluster):
@@ -36,7 +38,7 @@ class Nodes(Cluster):
         self.work = os.path.join(self.dir, "work")
         os.mkdir(self.work)
         os.chown(self.work, users.ONE, users.ONE)
-        self.clocks = [Clock(self.dir, f"n{i}") for i in range(n)]      # of the agents
+        self.clocks = [Clock(self.dir, f"n{i}") for i in range(n)]  # of the agents
         # the network namespace of a process says whose it is
         self.spaces = {os.stat(f"/run/netns/{self.net.name(i)}").st_ino: i for i in range(n)}
 
@@ -44,11 +46,26 @@ class Nodes(Cluster):
         folder = os.path.join(self.dir, f"n{i}.d")
         if not os.path.exists(folder):
             os.mkdir(folder)
-            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={STATE_KIB}k,mode=700,uid={USER},gid={USER}", "state", folder], check=True)
+            subprocess.run(
+                [
+                    "mount",
+                    "-t",
+                    "tmpfs",
+                    "-o",
+                    f"size={STATE_KIB}k,mode=700,uid={USER},gid={USER}",
+                    "state",
+                    folder,
+                ],
+                check=True,
+            )
         return os.path.join(folder, "state")
 
     def start(self, i, conf=None, ready=True):
-        conf = conf or (self.conf(i, peers=[0]) if i == 0 else self.conf(i, join=[j for j in range(min(self.n, 3)) if j != i]))
+        conf = conf or (
+            self.conf(i, peers=[0])
+            if i == 0
+            else self.conf(i, join=[j for j in range(min(self.n, 3)) if j != i])
+        )
         return super().start(i, conf, ready)
 
     def environment(self, i):
@@ -64,9 +81,19 @@ class Nodes(Cluster):
             s.listen()
         fd = self.sockets[i].fileno()
         self.launchers[i] = subprocess.Popen(
-            ["nsenter", f"--net=/run/netns/{self.net.name(i)}", "bash", "-c", f'exec "$@" 3<&{fd}', "bash",
-             *self.launch_words(i, conf or self.confs[i])], stdin=subprocess.DEVNULL, pass_fds=[fd],
-            start_new_session=True)
+            [
+                "nsenter",
+                f"--net=/run/netns/{self.net.name(i)}",
+                "bash",
+                "-c",
+                f'exec "$@" 3<&{fd}',
+                "bash",
+                *self.launch_words(i, conf or self.confs[i]),
+            ],
+            stdin=subprocess.DEVNULL,
+            pass_fds=[fd],
+            start_new_session=True,
+        )
 
     def tell(self, i, command, limit=3):
         """What node i's agent answers; None: nothing in time."""
@@ -84,10 +111,15 @@ class Nodes(Cluster):
     def sees(self, i):
         """Codes of the nodes that node i knows to be up."""
         status = self.tell(i, "status") or {}
-        return {n["code"] for n in status.get("nodes", []) if n["agent"] == "up" and n["load"] is not None}
+        return {
+            n["code"]
+            for n in status.get("nodes", [])
+            if n["agent"] == "up" and n["load"] is not None
+        }
 
     def processes(self):
-        """{pid: (node, name)} of all that runs in the nodes' network namespaces, but what has ended."""
+        """{pid: (node, name)} of all that runs in the nodes' network namespaces, but what has
+        ended."""
         found = {}
         for pid, (name, *_) in running():
             try:
@@ -101,13 +133,20 @@ class Nodes(Cluster):
     def left(self):
         """What is there beside agents, launchers and what looks at files for them, in words."""
         own = {p.pid for p in [*self.agents.values(), *self.launchers.values()]}
-        found = [f"n{node}: process {pid} {name}" for pid, (node, name) in self.processes().items()
-                 if pid not in own and (name not in LOOKS or node not in self.agents)]
+        found = [
+            f"n{node}: process {pid} {name}"
+            for pid, (node, name) in self.processes().items()
+            if pid not in own and (name not in LOOKS or node not in self.agents)
+        ]
         found += [f"a view is mounted for process {pid}" for pid in mounted(self.dir)]
         for i in range(self.n):
             guests = os.path.join(self.cgroup(i), "guest")
             if os.path.isdir(guests):
-                found += [f"n{i}: cgroup {d}" for d in os.listdir(guests) if os.path.isdir(os.path.join(guests, d))]
+                found += [
+                    f"n{i}: cgroup {d}"
+                    for d in os.listdir(guests)
+                    if os.path.isdir(os.path.join(guests, d))
+                ]
             tasks = self.tell(i, "tasks") if i in self.agents else {"tasks": []}
             if tasks is None:
                 found.append(f"n{i}: no answer")
@@ -119,7 +158,11 @@ class Nodes(Cluster):
         """What is left behind when all is over; [] is right. Ends the agents."""
         left = self.left
         found = [] if until(lambda: not left(), JOB_LIMIT + WAIT) else left()
-        many = lambda: [f"n{i}: {n} descriptors" for i, n in ((i, self.descriptors(i)) for i in self.agents) if n > 60]
+        many = lambda: [
+            f"n{i}: {n} descriptors"
+            for i, n in ((i, self.descriptors(i)) for i in self.agents)
+            if n > 60
+        ]
         found += [] if until(lambda: not many(), WAIT) else many()
         for i in list(self.agents):
             status = self.end(i)

@@ -15,25 +15,39 @@ class Small(work.Task):
 
 class Large(work.Task):
     """Some megabytes in, and out again."""
+
     kind = "large"
 
     def make(self, dice):
         copies = dice.randrange(5, 40)
         with open(self.place.large, "rb") as f:
             self.want = f.read() * copies
-        self.start(self.away_words(f"{self.note()}cat; exit {self.status}"), stdin=self.feed(["bash", "-c", f"for i in $(seq {copies}); do cat {self.place.large}; done"]))
+        self.start(
+            self.away_words(f"{self.note()}cat; exit {self.status}"),
+            stdin=self.feed(
+                ["bash", "-c", f"for i in $(seq {copies}); do cat {self.place.large}; done"]
+            ),
+        )
 
 
 class Signalled(work.Task):
     """It takes a signal when it is up, and goes on."""
+
     kind = "signal"
 
     def make(self, dice):
         self.sent = False
-        self.signal = dice.choice((signal.SIGUSR1, signal.SIGTERM, signal.SIGHUP, signal.SIGRTMIN + 3))
+        self.signal = dice.choice(
+            (signal.SIGUSR1, signal.SIGTERM, signal.SIGHUP, signal.SIGRTMIN + 3)
+        )
         self.want = b"up\ngot\n"
         # a trapped signal may end dash's read, or come before it
-        self.start(self.away_words(f"{self.note()}trap 'echo got; exit {self.status}' {self.signal:d}; echo up; while :; do sleep 0.02; done"))
+        self.start(
+            self.away_words(
+                f"{self.note()}trap 'echo got; exit {self.status}' {self.signal:d}; echo up; while"
+                " :; do sleep 0.02; done"
+            )
+        )
 
     def step(self):
         if b"up\n" in self.out and not self.sent:
@@ -44,21 +58,38 @@ class Signalled(work.Task):
 
 class Killed(work.Task):
     """It ends by a signal of its own."""
+
     kind = "killed"
 
     def make(self, dice):
-        how = dice.choice((signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT, signal.SIGINT, signal.SIGKILL, signal.SIGPIPE, signal.SIGALRM))
+        how = dice.choice(
+            (
+                signal.SIGTERM,
+                signal.SIGSEGV,
+                signal.SIGABRT,
+                signal.SIGINT,
+                signal.SIGKILL,
+                signal.SIGPIPE,
+                signal.SIGALRM,
+            )
+        )
         self.status, self.want = -how, b"up\n"
-        self.start(self.away_words(f"{self.note()}ulimit -c 0; echo up; kill -{how:d} $$; echo not"))
+        self.start(
+            self.away_words(f"{self.note()}ulimit -c 0; echo up; kill -{how:d} $$; echo not")
+        )
 
 
 class Stopped(work.Task):
     """It is stopped when it is up, continued, and then spoken to."""
+
     kind = "stop"
 
     def make(self, dice):
         self.done, self.want = 0, b"up\ngo\n"
-        self.start(self.away_words(f"{self.note()}echo up; read x; echo $x; exit {self.status}"), stdin=subprocess.PIPE)
+        self.start(
+            self.away_words(f"{self.note()}echo up; read x; echo $x; exit {self.status}"),
+            stdin=subprocess.PIPE,
+        )
 
     def step(self):
         if self.done == 0 and b"up\n" in self.out:
@@ -77,6 +108,7 @@ class Stopped(work.Task):
 
 class Talks(work.Task):
     """Questions and answers through a socket, the next when the last was answered."""
+
     kind = "socket"
 
     def make(self, dice):
@@ -85,7 +117,11 @@ class Talks(work.Task):
         self.says = [b"%d\n" % dice.getrandbits(30) for _ in range(dice.randrange(1, 6))]
         self.want = b"".join(b"<" + text[:-1] + b">\n" for text in self.says)
         self.asked = 0
-        self.start(self.away_words(f"{self.note()}while read x; do echo \"<$x>\"; done; exit {self.status}"), stdin=its, stdout=its)
+        self.start(
+            self.away_words(f'{self.note()}while read x; do echo "<$x>"; done; exit {self.status}'),
+            stdin=its,
+            stdout=its,
+        )
         its.close()
 
     def talk(self):

@@ -38,10 +38,18 @@ def family_id(answer):
 
 
 def find(sock, name):
-    return family_id(ask(sock, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY, attribute(CTRL_ATTR_FAMILY_NAME, name + b"\0")))
+    return family_id(
+        ask(
+            sock,
+            GENL_ID_CTRL,
+            0,
+            CTRL_CMD_GETFAMILY,
+            attribute(CTRL_ATTR_FAMILY_NAME, name + b"\0"),
+        )
+    )
 
 
 def said(answer):
-    """"accepted" or the name of the error."""
+    """ "accepted" or the name of the error."""
     code = -struct.unpack_from("=i", answer, 16)[0]
     return errno.errorcode[code] if code else "accepted"

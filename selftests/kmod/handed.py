@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""handed.py STUB   has ehlaunch register an agent, and writes to the socket that comes, as a set-user-ID program of root may
+"""handed.py STUB   has ehlaunch register an agent, and writes to the socket that comes, as a
+                    set-user-ID program of root may
 be made to do. Prints for each message what the kernel answers."""
 import os
 import socket
@@ -32,4 +33,7 @@ print("setting", said(ask(sock, family, NLM_F_ACK, EHS_CMD_NODE_SET, length)))
 print("cgroups", said(ask(sock, family, NLM_F_ACK, EHS_CMD_NODE_SET, clear)))
 print("cgroups-to-the-kernel", said(ask(sock, family, NLM_F_ACK, EHS_CMD_NODE_SET, clear, KERNEL)))
 print("other-family", said(ask(sock, other, NLM_F_ACK, TCP_METRICS_CMD_DEL, b"")))
-print("other-family-to-the-kernel", said(ask(sock, other, NLM_F_ACK, TCP_METRICS_CMD_DEL, b"", KERNEL)))
+print(
+    "other-family-to-the-kernel",
+    said(ask(sock, other, NLM_F_ACK, TCP_METRICS_CMD_DEL, b"", KERNEL)),
+)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""outside.py STUB   registers an agent in a network namespace whose user namespace the caller owns but is not in.
+"""outside.py STUB   registers an agent in a network namespace whose user namespace the caller owns
+                     but is not in.
 
-The owner has every capability over it from outside too; the socket is opened inside and handed out. Prints the kernel's
-answer: "accepted" or the name of the error.
-"""
+The owner has every capability over it from outside too; the socket is opened inside and handed out.
+Prints the kernel's answer: "accepted" or the name of the error. """
 import ctypes
 import os
 import socket
@@ -30,4 +30,6 @@ _, fds, _, _ = socket.recv_fds(here, 1, 1)
 sock = socket.socket(fileno=fds[0])
 family = find(sock, b"ehsched")
 stub = struct.pack("=I", os.open(sys.argv[1], os.O_RDONLY))
-print(said(ask(sock, family, NLM_F_ACK, EHS_CMD_AGENT_REGISTER, attribute(EHS_A_AGENT_STUB_FD, stub))))
+print(
+    said(ask(sock, family, NLM_F_ACK, EHS_CMD_AGENT_REGISTER, attribute(EHS_A_AGENT_STUB_FD, stub)))
+)

@@ -31,7 +31,7 @@ def attributes(data):
     while len(data) >= 4:
         length, kind = struct.unpack_from("=HH", data)
         yield kind & 0x3FFF, data[4:length]
-        data = data[(length + 3) & ~3:]
+        data = data[(length + 3) & ~3 :]
 
 
 def number(data):
@@ -43,7 +43,9 @@ def talk(command, flags, attrs):
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
     sock.bind((0, 0))
     body = struct.pack("=BBH", command, 2, 0) + attrs
-    sock.send(struct.pack("=IHHII", 16 + len(body), GENL_ID_CTRL, NLM_F_REQUEST | flags, 1, 0) + body)
+    sock.send(
+        struct.pack("=IHHII", 16 + len(body), GENL_ID_CTRL, NLM_F_REQUEST | flags, 1, 0) + body
+    )
     while True:
         data = sock.recv(65536)
         while data:
@@ -56,7 +58,7 @@ def talk(command, flags, attrs):
                     sys.exit("controller: " + os.strerror(-error))
                 return
             yield from attributes(data[20:length])
-            data = data[(length + 3) & ~3:]
+            data = data[(length + 3) & ~3 :]
 
 
 def family(name):
@@ -98,8 +100,10 @@ def found(fields):
 
 
 def check_header(spec, text):
-    enums = [re.findall(r"^\t(EHS_\w+)( = \d+)?,", e, re.M)
-             for e in re.findall(r"enum [\w ]*\{(.*?)\};", text, re.S)]
+    enums = [
+        re.findall(r"^\t(EHS_\w+)( = \d+)?,", e, re.M)
+        for e in re.findall(r"enum [\w ]*\{(.*?)\};", text, re.S)
+    ]
     enums = [[n for n, _ in e if not re.search(r"_MAX$", n)] for e in enums]
 
     def compare(what, names):
@@ -112,10 +116,15 @@ def check_header(spec, text):
             if not define or int(define[1]) != definition["value"]:
                 differ(f"header: constant {definition['name']}")
         else:
-            compare(definition["name"], [upper(definition["name-prefix"] + e) for e in entries(definition)])
+            compare(
+                definition["name"],
+                [upper(definition["name-prefix"] + e) for e in entries(definition)],
+            )
     for attr_set in spec["attribute-sets"]:
-        compare(attr_set["name"], [f"EHS_A_{upper(attr_set['name'])}_{upper(a['name'])}"
-                                   for a in attr_set["attributes"]])
+        compare(
+            attr_set["name"],
+            [f"EHS_A_{upper(attr_set['name'])}_{upper(a['name'])}" for a in attr_set["attributes"]],
+        )
     compare("operations", ["EHS_CMD_" + upper(o["name"]) for o in spec["operations"]["list"]])
 
 
@@ -133,8 +142,11 @@ def check_operation(spec, op, command, flags, running):
             differ(f"{op['name']}: {key} in only one of specification and family")
     if ("uns-admin-perm" in op.get("flags", [])) != bool(have & UNS_ADMIN_PERM):
         differ(f"{op['name']}: rights differ")
-    want = {i: limits(spec, a) for i, a in enumerate(attribute_set(spec, op["attribute-set"])["attributes"], 1)
-            if a["name"] in request(op)}
+    want = {
+        i: limits(spec, a)
+        for i, a in enumerate(attribute_set(spec, op["attribute-set"])["attributes"], 1)
+        if a["name"] in request(op)
+    }
     tables = running.get(command, [])
     if want and not tables:
         differ(f"{op['name']}: the running family shows no policy")
@@ -142,7 +154,10 @@ def check_operation(spec, op, command, flags, running):
         have = {i: found(f) for i, f in table.items()}
         for i in sorted(set(want) | set(have)):
             if want.get(i) != have.get(i):
-                differ(f"{op['name']}: attribute {i}: specification {want.get(i)}, kernel {have.get(i)}")
+                differ(
+                    f"{op['name']}: attribute {i}: specification {want.get(i)}, kernel"
+                    f" {have.get(i)}"
+                )
 
 
 def main():

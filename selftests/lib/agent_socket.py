@@ -4,13 +4,13 @@
 import contextlib, os, socket, struct
 
 FOLDER = "/run/ehsched"
-EARLIER = "\0ehsched"       # where only what has begun already may come back
-SO_NETNS_COOKIE = 71        # asm-generic/socket.h
+EARLIER = "\0ehsched"  # where only what has begun already may come back
+SO_NETNS_COOKIE = 71  # asm-generic/socket.h
 
 
 def path(s, folder=FOLDER):
     """For a socket that was made in the agent's network namespace."""
-    cookie, = struct.unpack("Q", s.getsockopt(socket.SOL_SOCKET, SO_NETNS_COOKIE, 8))
+    (cookie,) = struct.unpack("Q", s.getsockopt(socket.SOL_SOCKET, SO_NETNS_COOKIE, 8))
     return f"{folder}/agent.{cookie}"
 
 

@@ -20,17 +20,25 @@ class Calls:
 
     def __init__(self, top, build):
         self.layers = Layers(top)
-        # of several objects of a source that which was made last: make leaves the others as they were
-        last = {name: path for path, name in sorted(self.find(build), key=lambda found: os.path.getmtime(found[0]))}
-        self.units = {path: name for name, path in last.items() if os.path.exists(os.path.join(top, f"{name}.c"))}
-        self.has = defaultdict(dict)    # directory → name → unit
+        # of several objects of a source that which was made last: make leaves the others as they
+        # were
+        last = {
+            name: path
+            for path, name in sorted(self.find(build), key=lambda found: os.path.getmtime(found[0]))
+        }
+        self.units = {
+            path: name
+            for name, path in last.items()
+            if os.path.exists(os.path.join(top, f"{name}.c"))
+        }
+        self.has = defaultdict(dict)  # directory → name → unit
         needs = defaultdict(set)
         for name, kind, symbol in self.symbols():
             if kind in "Uvw":
                 needs[name].add(symbol)
             else:
                 self.has[room(name)][symbol] = name
-        self.uses = defaultdict(dict)   # unit → unit → the first name that it needs of it
+        self.uses = defaultdict(dict)  # unit → unit → the first name that it needs of it
         for name, symbols in needs.items():
             for symbol in sorted(symbols):
                 of = self.has[room(name)].get(symbol, name)
@@ -50,8 +58,12 @@ class Calls:
         """(unit, kind, symbol) for each global symbol, see nm(1)."""
         paths = sorted(self.units)
         for i in range(0, len(paths), AT_ONCE):
-            said = subprocess.run(["nm", "-A", "-P", "-g", *paths[i:i + AT_ONCE]], stdout=subprocess.PIPE, text=True,
-                                  check=True).stdout
+            said = subprocess.run(
+                ["nm", "-A", "-P", "-g", *paths[i : i + AT_ONCE]],
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            ).stdout
             for line in said.splitlines():
                 path, rest = line.split(": ", 1)
                 symbol, kind = rest.split()[:2]
@@ -63,7 +75,10 @@ class Calls:
         for circle in circles(self.uses):
             seen.add(room(circle[0]))
             if room(circle[0]) not in self.layers.calling:
-                steps = (f"{at} → {to} ({self.uses[at][to]})" for at, to in zip(circle, circle[1:] + circle[:1]))
+                steps = (
+                    f"{at} → {to} ({self.uses[at][to]})"
+                    for at, to in zip(circle, circle[1:] + circle[:1])
+                )
                 found.append(f"{circle[0]}: circle of calls: {', '.join(steps)}")
         # of the module's there may be no objects
         built = {room(name) for name in self.units.values()}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The time of day: whether make may trust it, and one that a test sets for programs that are started with its environment."""
+"""The time of day: whether make may trust it, and one that a test sets for programs that are
+started with its environment."""
 
 import os, struct, subprocess, time
 
@@ -7,12 +8,14 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clock.c")
 
 
 def wall_clock():
-    """How far it is ahead of the time since the boot, in seconds: this changes only when it is set."""
+    """How far it is ahead of the time since the boot, in seconds: this changes only when it is
+    set."""
     return max(time.time() - time.monotonic() for _ in range(5))
 
 
 def in_order(folder, pairs=200):
-    """Whether a file that is written after another is never the older one, whichever processors write them."""
+    """Whether a file that is written after another is never the older one, whichever processors
+    write them."""
     cpus = sorted(os.sched_getaffinity(0))
     last = 0
     try:

@@ -3,17 +3,22 @@
 
 import ast, types
 
-LONG = 1000     # characters of one part, at most
+LONG = 1000  # characters of one part, at most
 SILENT = types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType, type
 
 
 def argument(frame):
     """The second argument of the call that this frame is in, or None."""
     with open(frame.f_code.co_filename) as f:
-        calls = [node for node in ast.walk(ast.parse(f.read()))
-                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and
-                 node.func.id in ("ok", "must") and len(node.args) > 1 and
-                 node.lineno <= frame.f_lineno <= node.end_lineno]
+        calls = [
+            node
+            for node in ast.walk(ast.parse(f.read()))
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("ok", "must")
+            and len(node.args) > 1
+            and node.lineno <= frame.f_lineno <= node.end_lineno
+        ]
     return min(calls, key=lambda node: node.end_lineno - node.lineno).args[1] if calls else None
 
 
@@ -26,8 +31,11 @@ def parts(node, waited=False):
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 yield from parts(child, waited)
-    elif waited or isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and \
-            not any(isinstance(child, ast.Call) for child in ast.walk(node)):
+    elif (
+        waited
+        or isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
+        and not any(isinstance(child, ast.Call) for child in ast.walk(node))
+    ):
         yield node
     else:
         yield from (child for child in ast.walk(node) if isinstance(child, ast.Name))

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a process can be put under before its exec, and the reason for which it then stays at home."""
+"""What a process can be put under before its exec, and the reason for which it then stays at
+home."""
 
 import ctypes, os, struct
 
 libc = ctypes.CDLL(None, use_errno=True)
-SPACES = {"mnt": 0x20000, "cgroup": 0x2000000, "uts": 0x4000000, "ipc": 0x8000000, "user": 0x10000000, "time": 0x80}
-BPF, LANDLOCK = 321, 444       # x86-64's bpf(); landlock_create_ruleset()
-FORCE = 53, 0, 8        # PR_SET_SPECULATION_CTRL, PR_SPEC_STORE_BYPASS, PR_SPEC_FORCE_DISABLE
+SPACES = {
+    "mnt": 0x20000,
+    "cgroup": 0x2000000,
+    "uts": 0x4000000,
+    "ipc": 0x8000000,
+    "user": 0x10000000,
+    "time": 0x80,
+}
+BPF, LANDLOCK = 321, 444  # x86-64's bpf(); landlock_create_ruleset()
+FORCE = 53, 0, 8  # PR_SET_SPECULATION_CTRL, PR_SPEC_STORE_BYPASS, PR_SPEC_FORCE_DISABLE
 
 
 def must(result):
@@ -29,7 +37,7 @@ def no_new_privs():
 
 def filtered():
     """All calls are allowed, which a look from outside cannot know."""
-    allow = (ctypes.c_ubyte * 8)(*struct.pack("<HBBI", 6, 0, 0, 0x7fff0000))
+    allow = (ctypes.c_ubyte * 8)(*struct.pack("<HBBI", 6, 0, 0, 0x7FFF0000))
     program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", 1, ctypes.addressof(allow)))
     prctl(22, 2, ctypes.addressof(program))
 
@@ -41,7 +49,12 @@ def become(uid):
 
 
 def capable(permitted, inheritable=None):
-    must(libc.capset(struct.pack("<Ii", 0x20080522, 0), struct.pack("<6I", permitted, permitted, inheritable or permitted, 0, 0, 0)))
+    must(
+        libc.capset(
+            struct.pack("<Ii", 0x20080522, 0),
+            struct.pack("<6I", permitted, permitted, inheritable or permitted, 0, 0, 0),
+        )
+    )
 
 
 def ambient():
@@ -70,11 +83,16 @@ def landlock():
 
 
 def ways():
-    """(name, reason, what it does before its exec, the command that starts it); reason None: this machine cannot do it."""
+    """(name, reason, what it does before its exec, the command that starts it); reason None: this
+    machine cannot do it."""
     yield "seccomp", "confined", filtered, ()
-    yield "speculation that is off for good", "confined" if may(prctl, *FORCE) else None, lambda: prctl(*FORCE), ()
+    yield "speculation that is off for good", (
+        "confined" if may(prctl, *FORCE) else None
+    ), lambda: prctl(*FORCE), ()
     for name, flag in SPACES.items():
-        yield f"another {name} namespace", "namespace" if may(unshare, flag) else None, lambda flag=flag: unshare(flag), ()
+        yield f"another {name} namespace", (
+            "namespace" if may(unshare, flag) else None
+        ), lambda flag=flag: unshare(flag), ()
     yield "another pid namespace", "namespace", None, ("unshare", "--pid", "--fork")
     yield "another real user", "secureexec", lambda: os.setresuid(2001, 0, 0), ()
     yield "another real group", "secureexec", lambda: os.setresgid(2001, 0, 0), ()
@@ -97,7 +115,7 @@ def forbid_devices(cgroup):
     """A program that forbids none, which a look from outside cannot know."""
     if os.uname().machine != "x86_64":
         raise OSError("the number of bpf() here is not known")
-    code = ctypes.create_string_buffer(struct.pack("<BBhiBBhi", 0xb7, 0, 0, 1, 0x95, 0, 0, 0))
+    code = ctypes.create_string_buffer(struct.pack("<BBhiBBhi", 0xB7, 0, 0, 1, 0x95, 0, 0, 0))
     licence = ctypes.create_string_buffer(b"GPL")
     program = bpf(5, struct.pack("<IIQQ", 15, 2, ctypes.addressof(code), ctypes.addressof(licence)))
     folder = os.open(cgroup, os.O_RDONLY)

@@ -12,7 +12,9 @@ def terminal(*words, columns, locale="C.UTF-8"):
     """What a program shows on a terminal that is so wide."""
     master, slave = os.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")} | {"LC_ALL": locale}
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")} | {
+        "LC_ALL": locale
+    }
     process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, env=env)
     os.close(slave)
     text = b""
@@ -22,7 +24,7 @@ def terminal(*words, columns, locale="C.UTF-8"):
             if not more:
                 break
             text += more
-    except OSError:         # the last one has closed it
+    except OSError:  # the last one has closed it
         pass
     process.wait()
     os.close(master)

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a test inherits, made the same wherever it was started: by nohup, cron, an editor, in any language.
+"""What a test inherits, made the same wherever it was started: by nohup, cron, an editor, in any
+language.
 
 environment.py CMD…     becomes CMD
 environment.settle()    for a test program in Python, before anything else
@@ -12,22 +13,33 @@ import signal
 import sys
 
 # Of the caller's environment. What a test needs besides, it sets; a service has no SHELL or USER.
-KEPT = {"CC", "HOME", "LD_LIBRARY_PATH", "ON_CWD", "PATH", "TMPDIR", "http_proxy", "https_proxy", "no_proxy"}
+KEPT = {
+    "CC",
+    "HOME",
+    "LD_LIBRARY_PATH",
+    "ON_CWD",
+    "PATH",
+    "TMPDIR",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+}
 KEPT_PREFIXES = "ASAN_", "CMOCKA_", "EHS_", "GCOV_", "LLVM_PROFILE_", "LSAN_", "TSAN_", "UBSAN_"
 SET = {"LC_ALL": "C.UTF-8", "TERM": "dumb", "TZ": "UTC"}
 SYSTEM_PATH = "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"
-NOFILE = 1024       # descriptors, as most systems have it; some tests count on them, some on their end
+NOFILE = 1024  # descriptors, as most systems have it; some tests count on them, some on their end
 UNLIMITED = "RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE"
 
 
 def own_name():
-    """How the name of what is seen outside of this test begins: selftests/run knows by it what is left. By itself a test that was
-    killed may have left its process id's."""
+    """How the name of what is seen outside of this test begins: selftests/run knows by it what is
+    left. By itself a test that was killed may have left its process id's."""
     return os.environ.get("EHS_NAME") or f"ehs{os.getpid()}"
 
 
 def default_signals():
-    """None ignored, none blocked. A shell's background job ignores SIGINT, nohup's SIGHUP, Python's child SIGPIPE."""
+    """None ignored, none blocked. A shell's background job ignores SIGINT, nohup's SIGHUP, Python's
+    child SIGPIPE."""
     for number in signal.valid_signals():
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -44,7 +56,7 @@ def settle_descriptors():
             try:
                 os.close(int(name))
             except OSError:
-                pass        # the listing's own
+                pass  # the listing's own
 
 
 def settle_limits():
@@ -61,7 +73,10 @@ def settle_limits():
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (NOFILE, NOFILE if 0 <= hard < NOFILE else hard))
     except ValueError:
-        sys.exit(f"environment.py: {hard} open files are allowed, tests need {NOFILE}: ulimit -Hn {NOFILE}")
+        sys.exit(
+            f"environment.py: {hard} open files are allowed, tests need {NOFILE}: ulimit -Hn"
+            f" {NOFILE}"
+        )
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
@@ -78,7 +93,8 @@ def settle_variables():
 
 
 def settle():
-    """Descriptors, signals, umask, limits, variables. Python goes on ignoring SIGPIPE, and its children do not."""
+    """Descriptors, signals, umask, limits, variables. Python goes on ignoring SIGPIPE, and its
+    children do not."""
     settle_descriptors()
     default_signals()
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)

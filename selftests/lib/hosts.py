@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whole hosts on this machine: each is a systemd in namespaces of its own (processes, mounts, network, name, cgroups), on an
-overlay of a system, so that what is installed and configured there is gone with it. Nothing is written outside of it, and
-nothing but its own network is seen from inside. What they lack of a host is a kernel of their own."""
+"""Whole hosts on this machine: each is a systemd in namespaces of its own (processes, mounts,
+network, name, cgroups), on an overlay of a system, so that what is installed and configured there
+is gone with it. Nothing is written outside of it, and nothing but its own network is seen from
+inside. What they lack of a host is a kernel of their own."""
 
 import atexit, ctypes, fcntl, os, shlex, shutil, signal, subprocess, tempfile, threading
 
@@ -11,11 +12,12 @@ from wait import WAIT, until
 
 SYSTEMD = "/lib/systemd/systemd"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-BOOT = 120      # seconds
+BOOT = 120  # seconds
 PR_SET_PDEATHSIG = 1
 libc = ctypes.CDLL(None)
 
-# $1 system  $2 scratch directory  $3 host name  $4 cgroup of the host  $5 what to do in the system before it starts
+# $1 system  $2 scratch directory  $3 host name  $4 cgroup of the host  $5 what to do in the system
+# before it starts
 START = r"""
 set -eu
 mount --make-rprivate /
@@ -25,11 +27,14 @@ mount -t overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" overlay "$2/
 cd "$2/root"
 export ROOT=$PWD
 # only what is asked for is started: not what a system starts on a machine
-rm -rf usr/lib/systemd/system/*.target.wants lib/systemd/system/*.target.wants etc/systemd/system/*.target.wants
+rm -rf usr/lib/systemd/system/*.target.wants lib/systemd/system/*.target.wants
+rm -rf etc/systemd/system/*.target.wants
 rm -f etc/resolv.conf
 mkdir -p dev proc sys run tmp old
 mount -t tmpfs -o mode=755 dev dev
-for device in null:3 zero:5 full:7 random:8 urandom:9; do mknod -m 666 dev/${device%:*} c 1 ${device#*:}; done
+for device in null:3 zero:5 full:7 random:8 urandom:9; do
+    mknod -m 666 dev/${device%:*} c 1 ${device#*:}
+done
 mknod -m 666 dev/tty c 5 0
 mknod -m 666 dev/fuse c 10 229
 mkdir dev/pts dev/shm
@@ -72,22 +77,35 @@ def controllers():
 
 
 class Shell:
-    """A shell of a user on a host that goes on from command to command, as one in front of a person."""
+    """A shell of a user on a host that goes on from command to command, as one in front of a
+    person."""
 
-    LOOP = 'while IFS= read -r -d "" -u 3 line; do eval "$line" 3<&-; printf "\\n%s %d\\n" "$MARK" $?; done'
+    LOOP = (
+        'while IFS= read -r -d "" -u 3 line; do eval "$line" 3<&-; printf "\\n%s %d\\n" "$MARK" $?;'
+        " done"
+    )
 
     def __init__(self, host, user):
         self.mark = f"--mark-{os.urandom(8).hex()}--"
         self.said, self.ended = bytearray(), False
         low, self.asks = os.pipe()
-        asks = fcntl.fcntl(low, fcntl.F_DUPFD, 10)      # not 3, which it becomes
+        asks = fcntl.fcntl(low, fcntl.F_DUPFD, 10)  # not 3, which it becomes
         os.close(low)
         user = [] if user == "root" else ["runuser", "-u", user, "--"]
         home = "/root" if not user else f"/home/{user[2]}"
-        script = f'cd {home} && exec {shlex.join(user)} env -i HOME={home} PATH={PATH} LC_ALL=C.UTF-8 TERM=dumb TZ=UTC MARK={self.mark} ' \
-            f'bash -c {shlex.quote(self.LOOP)} 3<&{asks} {asks}<&-'
-        self.process = subprocess.Popen(host.words("bash", "-c", script), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, pass_fds=[asks], preexec_fn=host.enter_cgroup)
+        script = (
+            f"cd {home} && exec {shlex.join(user)} env -i HOME={home} PATH={PATH} LC_ALL=C.UTF-8"
+            f" TERM=dumb TZ=UTC MARK={self.mark} bash -c"
+            f" {shlex.quote(self.LOOP)} 3<&{asks} {asks}<&-"
+        )
+        self.process = subprocess.Popen(
+            host.words("bash", "-c", script),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=[asks],
+            preexec_fn=host.enter_cgroup,
+        )
         os.close(asks)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -102,7 +120,13 @@ class Shell:
         begin = len(self.said)
         os.write(self.asks, command.encode() + b"\0")
         mark = f"\n{self.mark} ".encode()
-        until(lambda: self.ended or self.said.find(b"\n", self.said.find(mark, begin) + len(mark)) > self.said.find(mark, begin) >= 0, limit)
+        until(
+            lambda: self.ended
+            or self.said.find(b"\n", self.said.find(mark, begin) + len(mark))
+            > self.said.find(mark, begin)
+            >= 0,
+            limit,
+        )
         said = bytes(self.said[begin:])
         if mark not in said:
             return None, said.decode(errors="replace")
@@ -123,10 +147,33 @@ class Host:
             skip_all(f"cgroups cannot be made: {error}")
         with open(self.log, "w") as log:
             self.outer = subprocess.Popen(
-                ["nsenter", f"--net=/run/netns/{self.network}", "unshare", "--fork", "--kill-child", "--pid", "--mount", "--uts",
-                 "--ipc", "--cgroup", "bash", "-c", START, SYSTEMD, hosts.system, self.scratch, self.name, self.cgroup, hosts.prepare],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, "container": "other"},
-                preexec_fn=self.begin)
+                [
+                    "nsenter",
+                    f"--net=/run/netns/{self.network}",
+                    "unshare",
+                    "--fork",
+                    "--kill-child",
+                    "--pid",
+                    "--mount",
+                    "--uts",
+                    "--ipc",
+                    "--cgroup",
+                    "bash",
+                    "-c",
+                    START,
+                    SYSTEMD,
+                    hosts.system,
+                    self.scratch,
+                    self.name,
+                    self.cgroup,
+                    hosts.prepare,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "container": "other"},
+                preexec_fn=self.begin,
+            )
         self.inner = None
 
     def begin(self):
@@ -150,17 +197,30 @@ class Host:
         # no process may be in a cgroup whose own cgroups have controllers
         with open(os.path.join(cgroup2(), "cgroup.procs"), "w") as procs:
             procs.write(str(self.outer.pid))
-        return until(lambda: self.outer.poll() is not None or
-                     os.path.basename(os.readlink(f"/proc/{self.inner}/exe")) == "systemd" and self.run(*active).returncode == 0,
-                     BOOT) and self.outer.poll() is None
+        return (
+            until(
+                lambda: self.outer.poll() is not None
+                or os.path.basename(os.readlink(f"/proc/{self.inner}/exe")) == "systemd"
+                and self.run(*active).returncode == 0,
+                BOOT,
+            )
+            and self.outer.poll() is None
+        )
 
     def words(self, *words):
         """The command that runs these words there."""
         return ["nsenter", "-t", str(self.inner), "-p", "-m", "-n", "-u", "-i", "-C", *words]
 
     def run(self, *words):
-        return subprocess.run(self.words(*words), capture_output=True, text=True, timeout=BOOT, stdin=subprocess.DEVNULL, check=False,
-                              env={"PATH": PATH, "LC_ALL": "C.UTF-8"})
+        return subprocess.run(
+            self.words(*words),
+            capture_output=True,
+            text=True,
+            timeout=BOOT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            env={"PATH": PATH, "LC_ALL": "C.UTF-8"},
+        )
 
     def shell(self, user):
         if user not in self.shells:
@@ -186,8 +246,8 @@ def remove(cgroup):
 
 
 class Hosts:
-    """Hosts n0..n-1 on a network of their own. `system`: the directory of the system that all begin with; `prepare`: commands of a
-    shell that change it, with its directory in $ROOT."""
+    """Hosts n0..n-1 on a network of their own. `system`: the directory of the system that all begin
+    with; `prepare`: commands of a shell that change it, with its directory in $ROOT."""
 
     def __init__(self, n, system="/", prepare=":"):
         if os.geteuid():

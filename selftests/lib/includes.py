@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which file of the tree includes which, and what selftests/lint/layers.conf allows.
 
-A unit is what has one name: X.c and X.h of a directory. A unit uses another when one of its files includes
-the other's header."""
+A unit is what has one name: X.c and X.h of a directory. A unit uses another when one of its files
+includes the other's header."""
 
 import os
 import re
 from collections import defaultdict, deque
 
 CONF = "selftests/lint/layers.conf"
-PATHS = ("uapi", "lib", "helpers", "agent", "")        # -I, as in Makefile
+PATHS = ("uapi", "lib", "helpers", "agent", "")  # -I, as in Makefile
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">\n]+)[">]', re.M)
 
 
@@ -52,11 +52,12 @@ def way_back(uses, start):
 
 
 class Layers:
-    """layers.conf: `above` has of each directory all that it may include; `order` has them as they are written."""
+    """layers.conf: `above` has of each directory all that it may include; `order` has them as they
+    are written."""
 
     def __init__(self, top):
         self.order, self.above, self.direct, self.wrong = [], {}, {}, []
-        self.calling = []       # directories with circles of calls
+        self.calling = []  # directories with circles of calls
         with open(os.path.join(top, CONF), encoding="utf-8") as f:
             for number, line in enumerate(f, 1):
                 line = line.split("#")[0].strip()
@@ -94,9 +95,9 @@ class Tree:
         self.layers = Layers(top)
         self.files = sorted(self.find())
         known = set(self.files)
-        self.includes = []      # (file, line, included file)
-        self.first = {}         # of each .c, the first file of the tree that it includes
-        self.missing = []       # (file, line, name)
+        self.includes = []  # (file, line, included file)
+        self.first = {}  # of each .c, the first file of the tree that it includes
+        self.missing = []  # (file, line, name)
         for path in self.files:
             with open(os.path.join(top, path), encoding="utf-8") as f:
                 text = f.read()

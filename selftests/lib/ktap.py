@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""KTAP for test programs in Python. The plan comes last, so that it also proves that the end was reached."""
+"""KTAP for test programs in Python. The plan comes last, so that it also proves that the end was
+reached."""
 
 import atexit, os, signal, sys, traceback
 
@@ -9,8 +10,8 @@ import condition, environment
 environment.settle()
 
 KSFT_SKIP = 4
-LINES = 40      # of what a failure shows, at most
-SHORT = 300     # characters of it on the line of the result, for those who see no more than that
+LINES = 40  # of what a failure shows, at most
+SHORT = 300  # characters of it on the line of the result, for those who see no more than that
 _tests = _failed = 0
 _done = _cut = False
 
@@ -65,12 +66,18 @@ def failed():
 
 
 def within(seconds=240):
-    """The test ends with a bad result when it takes longer: before selftests/run ends it, which says nothing."""
+    """The test ends with a bad result when it takes longer: before selftests/run ends it, which
+    says nothing."""
     seconds *= int(os.environ.get("EHS_SLOW", 1))
 
     def late(number, frame):
-        ok(f"the test ends within {seconds} s", False, "it is still at\n" + "".join(traceback.format_stack(frame)))
+        ok(
+            f"the test ends within {seconds} s",
+            False,
+            "it is still at\n" + "".join(traceback.format_stack(frame)),
+        )
         _cut_short()
+
     signal.signal(signal.SIGALRM, late)
     signal.alarm(seconds)
 
@@ -92,17 +99,23 @@ def _cut_short():
 
 
 def done():
-    """The end. What is to be done at exit may still give results; then come the plan and the exit status."""
+    """The end. What is to be done at exit may still give results; then come the plan and the exit
+    status."""
     global _done
     _done = True
     sys.exit(0)
 
 
 def _unraisable(unraisable):
-    """Python only prints exceptions of what is done at exit. One to exit comes from a result that is bad already."""
+    """Python only prints exceptions of what is done at exit. One to exit comes from a result that
+    is bad already."""
     if _done and "atexit" in (unraisable.err_msg or ""):
         if unraisable.exc_type is not SystemExit:
-            ok("all is done at exit", False, "".join(traceback.format_exception(unraisable.exc_value)))
+            ok(
+                "all is done at exit",
+                False,
+                "".join(traceback.format_exception(unraisable.exc_value)),
+            )
     else:
         sys.__unraisablehook__(unraisable)
 
@@ -113,7 +126,7 @@ sys.unraisablehook = _unraisable
 # The first one that is registered is the last that runs.
 @atexit.register
 def _plan():
-    signal.alarm(0)     # of within()
+    signal.alarm(0)  # of within()
     if not _done:
         return
     print(f"1..{_tests}", flush=True)

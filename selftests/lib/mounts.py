@@ -22,7 +22,8 @@ def mount(what, at, kind="", flags=0, options=""):
 
 
 def mounted(work):
-    """Processes that see a view's mount of this directory, or of one below it; others run beside the test."""
+    """Processes that see a view's mount of this directory, or of one below it; others run beside
+    the test."""
     found = []
     for entry in os.listdir("/proc"):
         try:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Network namespaces on this machine, on a bridge of their own. What is made here is removed by the process that made it."""
+"""Network namespaces on this machine, on a bridge of their own. What is made here is removed by the
+process that made it."""
 
 import atexit, ctypes, os, shutil, subprocess, sys
 
@@ -8,15 +9,18 @@ from ktap import skip_all
 
 
 def sh(*words, check=True):
-    return subprocess.run(words, check=check, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.run(
+        words, check=check, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 has_own_run = False
 
 
 def own_run(folders):
-    """From now on this process and its children see another /run, with these directories (name: uid of the owner, which may
-    be another one the next time). Namespaces that were made before could not be removed any more."""
+    """From now on this process and its children see another /run, with these directories (name: uid
+    of the owner, which may be another one the next time). Namespaces that were made before could
+    not be removed any more."""
     if not has_own_run:
         other_run()
     for name, owner in folders.items():
@@ -29,10 +33,10 @@ def other_run():
     global has_own_run
     has_own_run = True
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(0x20000):       # CLONE_NEWNS
+    if libc.unshare(0x20000):  # CLONE_NEWNS
         raise OSError(ctypes.get_errno(), "unshare")
     sh("mount", "--make-rprivate", "/")
-    os.makedirs("/run/netns", exist_ok=True)       # no namespace was made since the machine started
+    os.makedirs("/run/netns", exist_ok=True)  # no namespace was made since the machine started
     kept = os.open("/run/netns", os.O_PATH)
     sh("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
     os.mkdir("/run/netns")
@@ -41,11 +45,19 @@ def other_run():
 
 
 def without_agents():
-    """Begins this test again where no agent is: in a network namespace, and with a /run, of its own."""
+    """Begins this test again where no agent is: in a network namespace, and with a /run, of its
+    own."""
     if os.environ.get("EHS_TEST_NETNS") == "1":
         return
     os.environ["EHS_TEST_NETNS"] = "1"
-    how = ["unshare", "-nm" if os.geteuid() == 0 else "-rnm", "sh", "-ec", 'mount -t tmpfs -o mode=755 run /run; exec "$@"', "sh"]
+    how = [
+        "unshare",
+        "-nm" if os.geteuid() == 0 else "-rnm",
+        "sh",
+        "-ec",
+        'mount -t tmpfs -o mode=755 run /run; exec "$@"',
+        "sh",
+    ]
     if subprocess.run([*how, "true"], capture_output=True).returncode:
         skip_all("no network namespace can be made here")
     os.execvp(how[0], [*how, sys.executable, "-B", *sys.argv])
@@ -60,8 +72,11 @@ class Net:
         if not shutil.which("ip"):
             skip_all("the ip tool is missing (apt-get install iproute2)")
         name = own_name()
-        self.prefix = next(p for p in (f"{name}{more}-" for more in ("", *"abcdefgh"))
-                           if not os.path.exists(f"/run/netns/{p}br"))
+        self.prefix = next(
+            p
+            for p in (f"{name}{more}-" for more in ("", *"abcdefgh"))
+            if not os.path.exists(f"/run/netns/{p}br")
+        )
         self.made = []
         atexit.register(self.remove)
         self.add("br")
@@ -70,7 +85,22 @@ class Net:
         for i in range(n):
             self.add(i)
             # from inside: before Linux 6.14 an eth0 of this machine is in the way
-            self.ip(i, "link", "add", "name", "eth0", "address", ether(i), "type", "veth", "peer", "name", f"p{i}", "netns", self.name("br"))
+            self.ip(
+                i,
+                "link",
+                "add",
+                "name",
+                "eth0",
+                "address",
+                ether(i),
+                "type",
+                "veth",
+                "peer",
+                "name",
+                f"p{i}",
+                "netns",
+                self.name("br"),
+            )
             self.ip(i, "addr", "add", f"{address(i)}/24", "dev", "eth0")
             for device in "eth0", "lo":
                 self.ip(i, "link", "set", device, "up")
@@ -78,10 +108,17 @@ class Net:
             self.introduce(i, n)
 
     def introduce(self, i, n):
-        """Tells node i where the others are. All namespaces of a machine share one table of 1024 neighbours that were
-        found by ARP: when 64 nodes have filled it, no other test gets a connection either."""
-        known = "".join(f"neigh add {address(j)} lladdr {ether(j)} dev eth0 nud permanent\n" for j in range(n) if j != i)
-        subprocess.run(["ip", "-n", self.name(i), "-batch", "-"], input=known, check=True, text=True)
+        """Tells node i where the others are. All namespaces of a machine share one table of 1024
+        neighbours that were found by ARP: when 64 nodes have filled it, no other test gets a
+        connection either."""
+        known = "".join(
+            f"neigh add {address(j)} lladdr {ether(j)} dev eth0 nud permanent\n"
+            for j in range(n)
+            if j != i
+        )
+        subprocess.run(
+            ["ip", "-n", self.name(i), "-batch", "-"], input=known, check=True, text=True
+        )
 
     def name(self, i):
         return f"{self.prefix}{i}"

@@ -5,13 +5,14 @@ import os
 
 
 def stat(pid):
-    """[name, state, parent, group, session, …]; None if there is none. Names of others need not be UTF-8."""
+    """[name, state, parent, group, session, …]; None if there is none. Names of others need not be
+    UTF-8."""
     try:
         with open(f"/proc/{pid}/stat", errors="replace") as f:
             text = f.read()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return [text[text.index("(") + 1:text.rindex(")")], *text[text.rindex(")") + 2:].split()]
+    return [text[text.index("(") + 1 : text.rindex(")")], *text[text.rindex(")") + 2 :].split()]
 
 
 def running():

@@ -3,11 +3,11 @@
 
     n0# COMMAND     as root on host n0
     n0$ COMMAND     as a user there
-    OUTPUT          what it prints: all of it, but that numbers, states of nodes and bars of loads may be others; … in a
-                    line stands for any text, a line … for any lines
+    OUTPUT          what it prints: all of it, but that numbers, states of nodes and bars of loads
+                    may be others; … in a line stands for any text, a line … for any lines
 
-A word of a command that ends in … is the one printed last that begins so. A block below `<!-- from packages -->` is run where
-the hosts were made to be installed from packages."""
+A word of a command that ends in … is the one printed last that begins so. A block below `<!-- from
+packages -->` is run where the hosts were made to be installed from packages."""
 
 import re
 import time
@@ -22,7 +22,13 @@ PACKAGES = "<!-- from packages -->"
 
 class Step:
     def __init__(self, line, host, root, command, packages):
-        self.line, self.host, self.root, self.command, self.packages = line, host, root, command, packages
+        self.line, self.host, self.root, self.command, self.packages = (
+            line,
+            host,
+            root,
+            command,
+            packages,
+        )
         self.expected = []
 
     def __str__(self):
@@ -74,7 +80,11 @@ def fits(expected, said):
     if expected[0].strip() == "…":
         return any(fits(expected[1:], said[i:]) for i in range(len(said) + 1))
     pattern = ".*".join(re.escape(part) for part in normal(expected[0]).split("…"))
-    return bool(said) and re.fullmatch(pattern, normal(said[0])) is not None and fits(expected[1:], said[1:])
+    return (
+        bool(said)
+        and re.fullmatch(pattern, normal(said[0])) is not None
+        and fits(expected[1:], said[1:])
+    )
 
 
 def lines(text):
@@ -83,7 +93,8 @@ def lines(text):
 
 
 def complete(command, seen):
-    """The command with each word that ends in … completed by what was printed; None if nothing fits."""
+    """The command with each word that ends in … completed by what was printed; None if nothing
+    fits."""
     missing = []
 
     def word(m):
@@ -91,6 +102,7 @@ def complete(command, seen):
         if not begun:
             missing.append(m[0])
         return begun[-1] if begun else m[0]
+
     command = re.sub(r"(?<!\S)(\S+)…(?!\S)", word, command)
     return None if missing else command
 
@@ -100,7 +112,7 @@ class Tour:
 
     def __init__(self, run, packages):
         self.run, self.packages = run, packages
-        self.seen = []      # words that were printed
+        self.seen = []  # words that were printed
 
     def step(self, step):
         """(done, what happened): "skip" if it needs packages."""
@@ -112,7 +124,9 @@ class Tour:
         end = time.monotonic() + WAIT
         while True:
             status, said = self.run(step.host, step.root, command)
-            good = status == 0 and (step.packages or fits(lines("\n".join(step.expected)), lines(said)))
+            good = status == 0 and (
+                step.packages or fits(lines("\n".join(step.expected)), lines(said))
+            )
             if good or status is None or not LOOK.match(command) or time.monotonic() > end:
                 break
             time.sleep(0.2)

@@ -13,5 +13,9 @@ DATA = os.path.join(TOP, os.environ.get("EHS_DATA", "../shared/data"))
 def run(*command, **how):
     """A program's status and output; it is ended when it hangs."""
     how.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.run(command, timeout=300, check=False,
-                          **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how})
+    return subprocess.run(
+        command,
+        timeout=300,
+        check=False,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+    )

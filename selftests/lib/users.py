@@ -6,14 +6,15 @@ import os, subprocess, tempfile
 
 from mounts import MS_MOVE, mount, own_mounts
 
-ONE, TWO, THREE = 2001, 2002, 2003      # their user ids
+ONE, TWO, THREE = 2001, 2002, 2003  # their user ids
 ONES_GROUPS = {2001, 2002, 5, 6, 40000, *range(3000, 4000)}
 TWOS_GROUPS = {2002, 5, 6}
 added = copied = False
 
 
 def as_user(uid):
-    """For Popen() and run(): as this user, with its own group only. It need not be in /etc/passwd."""
+    """For Popen() and run(): as this user, with its own group only. It need not be in
+    /etc/passwd."""
     return {"user": uid, "group": uid, "extra_groups": []}
 
 
@@ -36,7 +37,11 @@ def groups():
 
 
 def passwd():
-    lines = [line for line in open("/etc/passwd").read().splitlines() if line.split(":")[2] not in (str(ONE), str(TWO), str(THREE))]
+    lines = [
+        line
+        for line in open("/etc/passwd").read().splitlines()
+        if line.split(":")[2] not in (str(ONE), str(TWO), str(THREE))
+    ]
     lines += [f"eht{n}:x:{uid}:{uid}::/tmp:/bin/sh" for n, uid in ((1, ONE), (2, TWO), (3, THREE))]
     return "\n".join(lines) + "\n"
 
@@ -52,7 +57,7 @@ def own_etc():
     folder = tempfile.mkdtemp(prefix="ehs-etc-")
     mount("etc", folder, "tmpfs", options="mode=755")
     copy = ["cp", "-a", "/etc/.", folder]
-    if subprocess.run(copy, check=False).returncode:    # a file of it was renamed meanwhile
+    if subprocess.run(copy, check=False).returncode:  # a file of it was renamed meanwhile
         subprocess.run(copy, check=True)
     mount(folder, "/etc", flags=MS_MOVE)
     os.rmdir(folder)
@@ -63,7 +68,7 @@ def put(path, text):
     own_etc()
     with open(f"{path}.new", "w") as f:
         f.write(text)
-    os.rename(f.name, path)     # an agent that reads it meanwhile finds all of it
+    os.rename(f.name, path)  # an agent that reads it meanwhile finds all of it
 
 
 def add_group(name, gid):
@@ -76,7 +81,10 @@ def add_names(**users):
     """Adds users by name=UID, without a group."""
     with open("/etc/passwd") as f:
         text = f.read()
-    put("/etc/passwd", text + "".join(f"{who}:x:{uid}:{uid}::/:/bin/sh\n" for who, uid in users.items()))
+    put(
+        "/etc/passwd",
+        text + "".join(f"{who}:x:{uid}:{uid}::/:/bin/sh\n" for who, uid in users.items()),
+    )
 
 
 def add():

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-WAIT = 60       # seconds
+WAIT = 60  # seconds
 
 
 def until(what, limit=WAIT):
@@ -20,7 +20,8 @@ def until(what, limit=WAIT):
 
 
 def outcome(p, limit=WAIT):
-    """(status, output, errors) of a process that leads a group; all of that is killed if it does not end."""
+    """(status, output, errors) of a process that leads a group; all of that is killed if it does
+    not end."""
     try:
         out, err = p.communicate(timeout=limit)
     except subprocess.TimeoutExpired:

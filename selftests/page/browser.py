@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Chromium without a screen, driven over the pipe of its DevTools. What is started here is ended by the process that started it."""
+"""Chromium without a screen, driven over the pipe of its DevTools. What is started here is ended by
+the process that started it."""
 
 import atexit, base64, json, os, select, shutil, signal, subprocess, tempfile, time
 from wait import WAIT, until
@@ -8,27 +9,48 @@ CHROMIUM = shutil.which("chromium-headless-shell")
 
 
 class Browser:
-    """One page. `words` makes the command that runs others where the page is (a network namespace)."""
+    """One page. `words` makes the command that runs others where the page is (a network
+    namespace)."""
 
     def __init__(self, words=lambda *w: list(w), width=1440, height=1000):
         self.dir = tempfile.mkdtemp(prefix="ehs-page-")
-        ours, theirs = os.pipe(), os.pipe()       # commands, what it says
+        ours, theirs = os.pipe(), os.pipe()  # commands, what it says
         for fd in ours[0], theirs[1]:
             os.set_inheritable(fd, True)
         # Root has no sandbox; the page is ours. Names are not looked up, nothing is fetched.
         self.process = subprocess.Popen(
-            words("bash", "-c", f'exec "$@" 3<&{ours[0]} 4>&{theirs[1]}', "sh", CHROMIUM, "--no-sandbox", "--remote-debugging-pipe",
-                  f"--user-data-dir={self.dir}", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-                  "--disable-component-update", "--hide-scrollbars", f"--window-size={width},{height}"),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.dir, "log"), "w"), pass_fds=[ours[0], theirs[1]],
-            start_new_session=True)
+            words(
+                "bash",
+                "-c",
+                f'exec "$@" 3<&{ours[0]} 4>&{theirs[1]}',
+                "sh",
+                CHROMIUM,
+                "--no-sandbox",
+                "--remote-debugging-pipe",
+                f"--user-data-dir={self.dir}",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--hide-scrollbars",
+                f"--window-size={width},{height}",
+            ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=open(os.path.join(self.dir, "log"), "w"),
+            pass_fds=[ours[0], theirs[1]],
+            start_new_session=True,
+        )
         os.close(ours[0])
         os.close(theirs[1])
         self.out, self.into = ours[1], theirs[0]
         self.rest, self.number, self.session, self.events = b"", 0, None, []
         atexit.register(self.stop)
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in "Page", "Runtime", "Network", "Log":
             self.call(f"{domain}.enable")
         self.size(width, height)
@@ -38,9 +60,10 @@ class Browser:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-        def emptied():      # its other processes write until they have ended, too
+        def emptied():  # its other processes write until they have ended, too
             shutil.rmtree(self.dir, ignore_errors=True)
             return not os.path.exists(self.dir)
+
         until(emptied)
 
     def log(self):
@@ -77,16 +100,27 @@ class Browser:
             self.events.append(got)
 
     def size(self, width, height, dark=False):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
 
     def open(self, url):
-        self.call("Page.navigate", url="about:blank")      # else another fragment is no other page
+        self.call("Page.navigate", url="about:blank")  # else another fragment is no other page
         self.call("Page.navigate", url=url)
 
     def js(self, expression):
         """Its value in the page; waits for promises."""
-        r = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        r = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in r:
             raise RuntimeError(f"{expression}: {r['exceptionDetails']}")
         return r["result"].get("value")
@@ -97,7 +131,7 @@ class Browser:
         while True:
             try:
                 value = self.js(expression)
-            except RuntimeError:        # while another document is loaded
+            except RuntimeError:  # while another document is loaded
                 value = None
             if value or time.monotonic() > end:
                 return value
@@ -105,14 +139,24 @@ class Browser:
 
     def errors(self):
         """What the page's console has of errors and refused things."""
-        return [json.dumps(e["params"]) for e in self.events if e.get("method") == "Runtime.exceptionThrown"
-                or (e.get("method") == "Log.entryAdded" and e["params"]["entry"]["level"] == "error")
-                or (e.get("method") == "Runtime.consoleAPICalled" and e["params"]["type"] in ("error", "assert"))]
+        return [
+            json.dumps(e["params"])
+            for e in self.events
+            if e.get("method") == "Runtime.exceptionThrown"
+            or (e.get("method") == "Log.entryAdded" and e["params"]["entry"]["level"] == "error")
+            or (
+                e.get("method") == "Runtime.consoleAPICalled"
+                and e["params"]["type"] in ("error", "assert")
+            )
+        ]
 
     def faint(self):
-        """Texts that are seen and have a contrast of less than 4.5 to what is behind them (WCAG 2, level AA)."""
-        return self.js("""(() => {
-            const context = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+        """Texts that are seen and have a contrast of less than 4.5 to what is behind them (WCAG 2,
+        level AA)."""
+        return self.js(
+            """(() => {
+            const canvas = new OffscreenCanvas(1, 1);
+            const context = canvas.getContext("2d", { willReadFrequently: true });
             const over = (colour, below) => {       // any colour of CSS, over an opaque one
                 context.fillStyle = `rgb(${below})`;
                 context.fillRect(0, 0, 1, 1);
@@ -120,11 +164,15 @@ class Browser:
                 context.fillRect(0, 0, 1, 1);
                 return [...context.getImageData(0, 0, 1, 1).data.slice(0, 3)];
             };
-            const light = x => x.map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
+            const linear = v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+            const light = x => x.map(v => linear(v / 255))
+                .reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
             const found = [];
             for (const e of document.querySelectorAll("body *")) {
-                const text = [...e.childNodes].filter(x => x.nodeType === 3).map(x => x.data).join("").trim() || e.placeholder;
-                if (!text || !e.checkVisibility() || ["TITLE", "title", "OPTION"].includes(e.tagName))
+                const nodes = [...e.childNodes].filter(x => x.nodeType === 3);
+                const text = nodes.map(x => x.data).join("").trim() || e.placeholder;
+                if (!text || !e.checkVisibility()
+                    || ["TITLE", "title", "OPTION"].includes(e.tagName))
                     continue;
                 const above = [];
                 for (let x = e; x; x = x.parentElement)
@@ -135,16 +183,23 @@ class Browser:
                     behind = over(style.backgroundColor, behind);
                     opacity *= style.opacity;
                 }
-                if (e.matches("g.bar text"))
-                    behind = over(getComputedStyle(e.parentElement.querySelector("rect")).fill.replace(/url.*/, "transparent"), behind);
-                const style = getComputedStyle(e, e.placeholder && !e.value ? "::placeholder" : null), colour = over(e.ownerSVGElement ? style.fill : style.color, behind);
-                const seen = colour.map((v, i) => v * opacity + behind[i] * (1 - opacity)), [low, high] = [light(seen), light(behind)].sort((x, y) => x - y);
+                if (e.matches("g.bar text")) {
+                    const bar = getComputedStyle(e.parentElement.querySelector("rect"));
+                    behind = over(bar.fill.replace(/url.*/, "transparent"), behind);
+                }
+                const part = e.placeholder && !e.value ? "::placeholder" : null;
+                const style = getComputedStyle(e, part);
+                const colour = over(e.ownerSVGElement ? style.fill : style.color, behind);
+                const seen = colour.map((v, i) => v * opacity + behind[i] * (1 - opacity));
+                const [low, high] = [light(seen), light(behind)].sort((x, y) => x - y);
                 const ratio = (high + .05) / (low + .05);
                 if (ratio < 4.5)
-                    found.push(`${ratio.toFixed(2)}: ${e.tagName} ${e.className.baseVal ?? e.className}: ${text.slice(0, 40)}`);
+                    found.push(`${ratio.toFixed(2)}: ${e.tagName} `
+                        + `${e.className.baseVal ?? e.className}: ${text.slice(0, 40)}`);
             }
             return found;
-        })()""")
+        })()"""
+        )
 
     def urls(self):
         """All that was asked for."""
@@ -152,7 +207,11 @@ class Browser:
 
     def asked(self):
         """The same, each time."""
-        return [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
+        return [
+            e["params"]["request"]["url"]
+            for e in self.events
+            if e.get("method") == "Network.requestWillBeSent"
+        ]
 
     def picture(self, path, whole=True):
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

@@ -3,6 +3,7 @@
 """rsync -e."""
 
 import os, random, signal, sys
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import done, ok
 from nodes import PIPE, RSH, Nodes
@@ -28,7 +29,11 @@ def tree(top):
         for name in files:
             path = os.path.join(folder, name)
             st = os.stat(path)
-            found[os.path.relpath(path, os.path.join(c.work, top))] = st.st_mode, st.st_mtime_ns // 10**9, open(path, "rb").read()
+            found[os.path.relpath(path, os.path.join(c.work, top))] = (
+                st.st_mode,
+                st.st_mtime_ns // 10**9,
+                open(path, "rb").read(),
+            )
     return found
 
 
@@ -39,8 +44,14 @@ os.system(f"chown -R eht1: {c.work}")
 status, out, err = c.run("rsync", "-a", "-e", RSH, "from/", f"n1:{c.work}/to/")
 ok("to a node", status == 0 and tree("to") == tree("from"), (status, out, err))
 make("from/large", bytes(4096) + open(f"{c.work}/from/large", "rb").read()[4096:-4096])
-status, out, err = c.run("rsync", "-a", "--delete", "--stats", "-e", f"{RSH} -q -x", "from/", f"eht1@n1:{c.work}/to/")
-ok("what has changed, with options for ssh and a user", status == 0 and tree("to") == tree("from") and "Matched data: 0" not in out, (status, out, err))
+status, out, err = c.run(
+    "rsync", "-a", "--delete", "--stats", "-e", f"{RSH} -q -x", "from/", f"eht1@n1:{c.work}/to/"
+)
+ok(
+    "what has changed, with options for ssh and a user",
+    status == 0 and tree("to") == tree("from") and "Matched data: 0" not in out,
+    (status, out, err),
+)
 status, out, err = c.run("rsync", "-az", "-e", RSH, f"n1:{c.work}/from/", "back/")
 ok("from a node", status == 0 and tree("back") == tree("from"), (status, out, err))
 status, out, err = c.run("rsync", "-a", "-e", RSH, f"n1:{c.work}/none", "back/")
@@ -48,7 +59,9 @@ ok("what is missing there: rsync's own status", status == 23 and "none" in err, 
 status, out, err = c.run("rsync", "-a", "-e", RSH, "from/", "n9:to")
 ok("a node that is not there", status != 0 and "ehrsh: n9: no such node" in err, (status, out, err))
 os.mkfifo(f"{c.work}/from/fifo")
-p = c.spawn("rsync", "--bwlimit=1", "-a", "-e", RSH, "from/", f"n1:{c.work}/slow/", stdout=PIPE, stderr=PIPE)
+p = c.spawn(
+    "rsync", "--bwlimit=1", "-a", "-e", RSH, "from/", f"n1:{c.work}/slow/", stdout=PIPE, stderr=PIPE
+)
 ok("a slow one is at work", until(lambda: c.has(1, "^rsync --server")), c.shown())
 os.killpg(p.pid, signal.SIGINT)
 p.communicate(timeout=WAIT)

@@ -2,14 +2,15 @@
 """What is asked of each MPI: ranks on all nodes, their output, how they end."""
 
 import os, re, signal, sys, tempfile, time
+
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from ktap import ok
 from nodes import PIPE, Nodes
 from tree import TOP
 from wait import WAIT, until
 
-SOON = 0.2      # seconds from ^C to the end of the last rank
-TIMES = 5       # the best counts: the machine may have had other work
+SOON = 0.2  # seconds from ^C to the end of the last rank
+TIMES = 5  # the best counts: the machine may have had other work
 
 
 class Story:
@@ -20,8 +21,12 @@ class Story:
         ok("a program for it", status == 0, err)
 
     def ranks(self, out):
-        return sorted((int(rank), int(size), host, int(total))
-                      for rank, size, host, total in re.findall(r"^rank (\d+) of (\d+) on (\S+): (\d+)$", out, flags=re.M))
+        return sorted(
+            (int(rank), int(size), host, int(total))
+            for rank, size, host, total in re.findall(
+                r"^rank (\d+) of (\d+) on (\S+): (\d+)$", out, flags=re.M
+            )
+        )
 
     def works(self, name, launch, hosts):
         """One rank for each of the hosts, in any order."""
@@ -29,8 +34,13 @@ class Story:
         n = len(hosts)
         want = [(rank, n, n * (n - 1) // 2) for rank in range(n)]
         got = self.ranks(out)
-        ok(name, status == 0 and [(rank, size, total) for rank, size, _, total in got] == want
-           and sorted(host for _, _, host, _ in got) == sorted(hosts), (status, out, err))
+        ok(
+            name,
+            status == 0
+            and [(rank, size, total) for rank, size, _, total in got] == want
+            and sorted(host for _, _, host, _ in got) == sorted(hosts),
+            (status, out, err),
+        )
         self.c.nothing_left("and nothing of it is left")
 
     def waits(self, launch, n):
@@ -49,7 +59,8 @@ class Story:
         return p
 
     def ends(self, name, launch, n, how, look=lambda: None):
-        """However it ends, nothing of it is left. Returns the seconds until the last rank was gone."""
+        """However it ends, nothing of it is left. Returns the seconds until the last rank was
+        gone."""
         p = self.waits(launch, n)
         look()
         began = time.monotonic()
@@ -61,6 +72,7 @@ class Story:
                 left.remove(i)
                 took[i] = time.monotonic() - began
             return not left
+
         ok(f"{name} ends each rank", until(all_gone), self.c.shown())
         print(f"# {name}: gone after", ", ".join(f"{took[i]:.2f} s (n{i})" for i in sorted(took)))
         self.c.nothing_left(f"{name}: nothing of it is left")

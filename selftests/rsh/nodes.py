@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Agents as in selftests/agent, on hosts that look like hosts to programs of others: each has a name of its own (UTS
-namespace), /etc/hosts knows all, and an ordinary user starts what runs."""
+"""Agents as in selftests/agent, on hosts that look like hosts to programs of others: each has a
+name of its own (UTS namespace), /etc/hosts knows all, and an ordinary user starts what runs."""
 
 import os, re, signal, subprocess, sys, tempfile
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../lib"), os.path.join(HERE, "../agent")]
 import environment, users
@@ -17,7 +18,10 @@ RSH = os.path.join(BUILD, "bin", "ehrsh")
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 USER = users.ONE
 # what belongs to a node itself
-OURS = {os.path.join(BUILD, "bin", name) for name in ("ehagent", "ehlaunch", "ehlook", "ehhist", "ehnames")}
+OURS = {
+    os.path.join(BUILD, "bin", name)
+    for name in ("ehagent", "ehlaunch", "ehlook", "ehhist", "ehnames")
+}
 
 
 def links(pid, name):
@@ -29,7 +33,8 @@ def links(pid, name):
 
 class Nodes(Cluster):
     def __init__(self, n, **more):
-        # A machine that is busy with other tests may stand still for a second: nobody is lost for that.
+        # A machine that is busy with other tests may stand still for a second: nobody is lost for
+        # that.
         super().__init__(n, "heartbeat = 3000\njob-limit = 10000", **more)
         os.chmod(self.dir, 0o755)
         self.work = tempfile.mkdtemp(prefix="rsh-", dir=self.dir)
@@ -45,13 +50,34 @@ class Nodes(Cluster):
         """A command of the user on a node, in a process group of its own as in a shell."""
         pid = self.launchers[node].pid
         more.setdefault("cwd", self.work)
-        return subprocess.Popen(["nsenter", f"--net=/proc/{pid}/ns/net", f"--uts=/proc/{pid}/ns/uts", "setpriv", f"--reuid={USER}",
-                                 f"--regid={USER}", "--clear-groups", "env", "HOME=/tmp", f"TMPDIR={self.work}", "USER=eht1", "LOGNAME=eht1", *words],
-                                preexec_fn=lambda: (environment.default_signals(), os.setpgid(0, 0)), **more)
+        return subprocess.Popen(
+            [
+                "nsenter",
+                f"--net=/proc/{pid}/ns/net",
+                f"--uts=/proc/{pid}/ns/uts",
+                "setpriv",
+                f"--reuid={USER}",
+                f"--regid={USER}",
+                "--clear-groups",
+                "env",
+                "HOME=/tmp",
+                f"TMPDIR={self.work}",
+                "USER=eht1",
+                "LOGNAME=eht1",
+                *words,
+            ],
+            preexec_fn=lambda: (environment.default_signals(), os.setpgid(0, 0)),
+            **more,
+        )
 
     def run(self, *words, input=None, **more):
         """Its status and output."""
-        how = {"stdin": NULL if input is None else PIPE, "stdout": PIPE, "stderr": PIPE, "text": True}
+        how = {
+            "stdin": NULL if input is None else PIPE,
+            "stdout": PIPE,
+            "stderr": PIPE,
+            "text": True,
+        }
         p = self.spawn(*words, **{**how, **more})
         try:
             out, err = p.communicate(input, WAIT * 2)
@@ -71,12 +97,18 @@ class Nodes(Cluster):
                 net = os.stat(f"/proc/{pid}/ns/net")
             except OSError:
                 continue
-            if (net.st_dev, net.st_ino) == (space.st_dev, space.st_ino) and (links(pid, "exe") not in OURS or name == "ehguest"):
+            if (net.st_dev, net.st_ino) == (space.st_dev, space.st_ino) and (
+                links(pid, "exe") not in OURS or name == "ehguest"
+            ):
                 found[pid] = words(pid)
         return found
 
     def shown(self):
-        return "\n".join(f"n{i}: {pid}: {words}" for i in range(self.n) for pid, words in sorted(self.processes(i).items()))
+        return "\n".join(
+            f"n{i}: {pid}: {words}"
+            for i in range(self.n)
+            for pid, words in sorted(self.processes(i).items())
+        )
 
     def nothing_left(self, name="nothing is left on any node", nodes=None):
         nodes = range(self.n) if nodes is None else nodes

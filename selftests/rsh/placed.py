@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stencil and a random graph under Open MPI, on hosts behind two switches with late frames between them: as `ehctl gang` starts
-it by itself, and by the profile of that run."""
+"""A stencil and a random graph under Open MPI, on hosts behind two switches with late frames
+between them: as `ehctl gang` starts it by itself, and by the profile of that run."""
 
 import itertools, json, os, random, re, signal, sys
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "../faults"))
 from network import Network
@@ -18,8 +19,8 @@ FAR = [3, 4]
 
 
 def stencil(dice):
-    """A grid of 2 x 4, whose ranks are numbered as it happens: in each step all first talk to one side, then to the other, then up
-    and down."""
+    """A grid of 2 x 4, whose ranks are numbered as it happens: in each step all first talk to one
+    side, then to the other, then up and down."""
     number = dice.sample(range(RANKS), RANKS)
     cells = {(x, y): number[4 * y + x] for x in range(4) for y in range(2)}
     pairs = [((x, y), to) for x, y in cells for to in ((x + 1, y), (x, y + 1)) if to in cells]
@@ -29,11 +30,14 @@ def stencil(dice):
 
 def graph(dice):
     """Each pair with probability 0.4, and up to three messages."""
-    return [(a, b, dice.randint(1, 3)) for a in range(RANKS) for b in range(a) if dice.random() < 0.4] + [(0, 1, 1)]
+    return [
+        (a, b, dice.randint(1, 3)) for a in range(RANKS) for b in range(a) if dice.random() < 0.4
+    ] + [(0, 1, 1)]
 
 
 def path(edges, far, steps):
-    """How many late messages follow each other, if these ranks are behind the far switch: both ends of an edge wait for each other."""
+    """How many late messages follow each other, if these ranks are behind the far switch: both ends
+    of an edge wait for each other."""
     at = [0] * RANKS
     for a, b, n in edges * steps:
         at[a] = at[b] = max(at[a], at[b]) + n * ((a in far) != (b in far))
@@ -41,13 +45,17 @@ def path(edges, far, steps):
 
 
 def worth(edges, steps):
-    """Whether the least cost is less time, too, in whatever order the hosts come: the cost counts all late messages, also those that
-    pass at the same time."""
+    """Whether the least cost is less time, too, in whatever order the hosts come: the cost counts
+    all late messages, also those that pass at the same time."""
     halves = [set(half) for half in itertools.combinations(range(RANKS), RANKS // 2)]
     cost = [sum(n for a, b, n in edges if (a in far) != (b in far)) for far in halves]
-    in_order = [path(edges, {SLOTS * host + k for host in far for k in range(SLOTS)}, steps)
-                for far in itertools.combinations(range(HOSTS), HOSTS // 2)]
-    return min(in_order) >= 1.5 * max(path(edges, far, steps) for far, c in zip(halves, cost) if c == min(cost))
+    in_order = [
+        path(edges, {SLOTS * host + k for host in far for k in range(SLOTS)}, steps)
+        for far in itertools.combinations(range(HOSTS), HOSTS // 2)
+    ]
+    return min(in_order) >= 1.5 * max(
+        path(edges, far, steps) for far, c in zip(halves, cost) if c == min(cost)
+    )
 
 
 def drawn(make, dice, steps):
@@ -65,8 +73,16 @@ class Placed:
         self.net = Network(c)
         self.wire = self.net.apart(FAR, late)
         self.program = f"{c.work}/program"
-        status, out, err = c.run("mpicc.openmpi", "-O2", "-Wall", "-Werror", "-o", self.program, f"{TOP}/examples/graph.c",
-                                 f"{TOP}/examples/profile.c")
+        status, out, err = c.run(
+            "mpicc.openmpi",
+            "-O2",
+            "-Wall",
+            "-Werror",
+            "-o",
+            self.program,
+            f"{TOP}/examples/graph.c",
+            f"{TOP}/examples/profile.c",
+        )
         if status:
             raise RuntimeError(err)
         with open(f"{c.work}/all", "w", encoding="utf-8") as f:
@@ -75,8 +91,29 @@ class Placed:
     def gang(self, *words, program=(), limit=4 * WAIT):
         """The document of ehctl, the seconds of the program, and those with messages."""
         c = self.c
-        p = c.spawn(EHCTL, "gang", "--slots", str(SLOTS), "--wait", str(WAIT), "--json", *words, "--",
-                    "mpirun.openmpi", "--mca", "btl", "tcp,self", "--bind-to", "none", self.program, *program, stdin=NULL, stdout=PIPE, stderr=PIPE, text=True)
+        p = c.spawn(
+            EHCTL,
+            "gang",
+            "--slots",
+            str(SLOTS),
+            "--wait",
+            str(WAIT),
+            "--json",
+            *words,
+            "--",
+            "mpirun.openmpi",
+            "--mca",
+            "btl",
+            "tcp,self",
+            "--bind-to",
+            "none",
+            self.program,
+            *program,
+            stdin=NULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            text=True,
+        )
         try:
             out, err = p.communicate(timeout=limit)
         except BaseException:
@@ -88,15 +125,20 @@ class Placed:
         return json.loads(out), float(said[2]), float(said[3])
 
     def both(self, name, edges, steps, work, size, times=1):
-        """Before and after: {"cost": …, "seconds": …, "messages": …}, each [before, after]; and ehctl's document. If it is no faster
-        after than before, both are run again, up to so many times, and the fastest counts: the machine may have had other work."""
+        """Before and after: {"cost": …, "seconds": …, "messages": …}, each [before, after]; and
+        ehctl's document. If it is no faster after than before, both are run again, up to so many
+        times, and the fastest counts: the machine may have had other work."""
         path = f"{self.c.work}/{name}"
         with open(path, "w", encoding="utf-8") as f:
             f.write("".join(f"{a} {b} {n}\n" for a, b, n in edges))
         program = [path, str(steps), str(work), str(size)]
         before, after = [], []
         for i in range(times):
-            before.append(self.gang("--model", f"{self.c.work}/all", "--profile", f"{path}.comm", program=program)[1:])
+            before.append(
+                self.gang(
+                    "--model", f"{self.c.work}/all", "--profile", f"{path}.comm", program=program
+                )[1:]
+            )
             told, *took = self.gang("--assign", f"{path}.comm", program=program)
             after.append(took)
             got = {"cost": [told["assign"]["cost_in_order"], told["assign"]["cost"]]}

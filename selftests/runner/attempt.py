@@ -15,18 +15,23 @@ from proc import send, state
 from programs import TOP
 from results import KSFT_SKIP, Results
 
-LATE = 124, 137, -signal.SIGKILL    # exit statuses of timeout(1) at the limit
-POLL = 0.1          # seconds
-KILL_AFTER = 20     # seconds from SIGTERM to SIGKILL
-GRACE = 2           # seconds after which timeout(1) is late itself
-MIB = 64            # of output, at most
-LONGEST = 1 << 16   # bytes of a line that are kept, about
-# Where each session is scheduled as a group, a program with many processes takes no more than the others, and nice counts
-# within the session only.
-APART = "setsid",
-# A guest comes before all else: one that has to wait spins, hears nothing of others for seconds, and its tests are about the
-# kernel.
-FIRST = "sh", "-c", '{ renice -n -10 $$; echo -10 >/proc/self/autogroup; } >/dev/null 2>&1; exec "$@"', "sh"
+LATE = 124, 137, -signal.SIGKILL  # exit statuses of timeout(1) at the limit
+POLL = 0.1  # seconds
+KILL_AFTER = 20  # seconds from SIGTERM to SIGKILL
+GRACE = 2  # seconds after which timeout(1) is late itself
+MIB = 64  # of output, at most
+LONGEST = 1 << 16  # bytes of a line that are kept, about
+# Where each session is scheduled as a group, a program with many processes takes no more than the
+# others, and nice counts within the session only.
+APART = ("setsid",)
+# A guest comes before all else: one that has to wait spins, hears nothing of others for seconds,
+# and its tests are about the kernel.
+FIRST = (
+    "sh",
+    "-c",
+    '{ renice -n -10 $$; echo -10 >/proc/self/autogroup; } >/dev/null 2>&1; exec "$@"',
+    "sh",
+)
 
 
 class Attempt:
@@ -37,16 +42,17 @@ class Attempt:
         self.lines = []
         self.status = self.took = self.busy = None
         self.results = Results(name)
-        self.cut = None         # why it was ended
-        self.left = []          # what it has left
+        self.cut = None  # why it was ended
+        self.left = []  # what it has left
 
     def take(self, line):
         self.lines.append(line)
         self.results.line(line)
 
     def run(self, what, where, factor=1, take=None):
-        """Of a Program or Guest, in a Scene, which is cleared then. Its output comes in lines, as it is written; a file and
-        not a pipe, as what a program leaves running must not hold up its end."""
+        """Of a Program or Guest, in a Scene, which is cleared then. Its output comes in lines, as
+        it is written; a file and not a pipe, as what a program leaves running must not hold up its
+        end."""
         limit = what.limit * factor
         argv = ["timeout", "-k", str(KILL_AFTER), str(limit), *what.argv()]
         if what.kind == "guest":
@@ -67,12 +73,19 @@ class Attempt:
 
     def _run(self, argv, where, take, limit, most):
         with tempfile.TemporaryFile() as out:
-            child = subprocess.Popen(argv, cwd=TOP, env=where.environment, stdin=subprocess.DEVNULL, stdout=out,
-                                     stderr=subprocess.STDOUT)
+            child = subprocess.Popen(
+                argv,
+                cwd=TOP,
+                env=where.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
             self._follow(child, out.fileno(), take, limit, most)
 
     def _follow(self, child, out, take, limit, most):
-        """timeout(1) keeps the limit; what it runs may have stopped that, and is ended all the same."""
+        """timeout(1) keeps the limit; what it runs may have stopped that, and is ended all the
+        same."""
         at, rest, over = 0, b"", None
         last = limit + KILL_AFTER + GRACE
         try:
@@ -93,7 +106,7 @@ class Attempt:
                 if not over and select.select([scene.wake_up], [], [], POLL)[0]:
                     os.read(scene.wake_up, 4096)
         finally:
-            if not over:    # an exception, of a signal; or it cannot be killed
+            if not over:  # an exception, of a signal; or it cannot be killed
                 end(child.pid)
         if rest:
             take(text(rest))
@@ -111,7 +124,14 @@ class Attempt:
         if not why or not self.status or self.results.failed:
             return why
         # mostly an exception
-        last = next((line for line in reversed(self.lines) if line.strip() and not line.startswith("#") and line not in self.results.shown), None)
+        last = next(
+            (
+                line
+                for line in reversed(self.lines)
+                if line.strip() and not line.startswith("#") and line not in self.results.shown
+            ),
+            None,
+        )
         return f"{why}: {last.strip()[:200]}" if last else why
 
     def skipped(self):
@@ -124,7 +144,11 @@ class Attempt:
 
     def first_bad(self):
         """The first failing check, or what is wrong with the whole."""
-        return re.sub(r"^not ok \d* *-? *", "", self.results.bad[0])[:300] if self.results.bad else self.why()
+        return (
+            re.sub(r"^not ok \d* *-? *", "", self.results.bad[0])[:300]
+            if self.results.bad
+            else self.why()
+        )
 
 
 def kill(child):

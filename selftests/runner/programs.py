@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which test programs there are, and how each is started. A directory's Makefile lists its programs; its file settings has
-`timeout` (seconds for one), `guest` (options of vm/cluster: they run in one guest, or three) and `parallel` (they run
-beside each other)."""
+"""Which test programs there are, and how each is started. A directory's Makefile lists its
+programs; its file settings has `timeout` (seconds for one), `guest` (options of vm/cluster: they
+run in one guest, or three) and `parallel` (they run beside each other)."""
 
 import os
 import subprocess
 from dataclasses import dataclass, field
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
-LONG = os.environ.get("EHS_LONG", "0") != "0"       # storms of full size
-SLOW = int(os.environ.get("EHS_SLOW", 1))           # how many times as long things take
+LONG = os.environ.get("EHS_LONG", "0") != "0"  # storms of full size
+SLOW = int(os.environ.get("EHS_SLOW", 1))  # how many times as long things take
 # what a program in a guest hears of this environment
 PASSED_ON = "EHS_SEED", "EHS_ROUNDS", "EHS_LONG", "EHS_FUZZ_SECONDS", "EHS_COPY_MIB"
-GUEST_SECONDS = 36000       # vm/cluster has a limit of its own
+GUEST_SECONDS = 36000  # vm/cluster has a limit of its own
 
 
 class Unknown(Exception):
@@ -21,10 +21,10 @@ class Unknown(Exception):
 
 @dataclass
 class Program:
-    name: str                   # kmod/40-verdict.sh
-    limit: int                  # seconds
-    kind: str                   # "serial", "parallel", "guest"
-    seed: str = None            # of its random choices
+    name: str  # kmod/40-verdict.sh
+    limit: int  # seconds
+    kind: str  # "serial", "parallel", "guest"
+    seed: str = None  # of its random choices
 
     @property
     def directory(self):
@@ -40,6 +40,7 @@ class Program:
 @dataclass
 class Guest:
     """Programs of a directory that run one after another in one guest, or three."""
+
     directory: str
     options: list
     programs: list = field(default_factory=list)
@@ -87,8 +88,19 @@ def setting(directory, name, default=""):
 
 def make(directory, target):
     """The words that a target of a Makefile prints."""
-    return subprocess.run(["make", "-s", "--no-print-directory", "-C", os.path.join(TOP, "selftests", directory), target],
-                          stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    return subprocess.run(
+        [
+            "make",
+            "-s",
+            "--no-print-directory",
+            "-C",
+            os.path.join(TOP, "selftests", directory),
+            target,
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout.split()
 
 
 def named(name):
@@ -98,7 +110,8 @@ def named(name):
 
 
 def choose(names):
-    """[Program or Guest] of these names: a directory (kmod), or how a program's name begins (kmod/40)."""
+    """[Program or Guest] of these names: a directory (kmod), or how a program's name begins
+    (kmod/40)."""
     chosen, guests = [], {}
     for name in names or make(".", "targets"):
         directory = name.split("/")[0]
@@ -110,7 +123,13 @@ def choose(names):
         if not found:
             raise Unknown(f"{name}: no test has a name that begins so")
         options = setting(directory, "guest").split()
-        kind = "guest" if options else "parallel" if setting(directory, "parallel") == "yes" else "serial"
+        kind = (
+            "guest"
+            if options
+            else "parallel"
+            if setting(directory, "parallel") == "yes"
+            else "serial"
+        )
         for p in found:
             p.kind = kind
             if any(p.name == other.name for other in chosen):

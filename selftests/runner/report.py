@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a run prints: KTAP with a result for each program, and at the end what failed, was flaky, was skipped, and took long."""
+"""What a run prints: KTAP with a result for each program, and at the end what failed, was flaky,
+was skipped, and took long."""
 
 import os
 import re
@@ -9,7 +10,7 @@ import time
 
 from programs import Guest
 
-BAD_LINES = 9       # of a program that failed, in the closing lines
+BAD_LINES = 9  # of a program that failed, in the closing lines
 SLOWEST = 10
 CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -43,12 +44,12 @@ class Report:
         self.number = 0
         self.passed = self.failed = 0
         self.skips = []
-        self.failures = []          # lines
-        self.flaky = []             # lines
-        self.again_at_end = {}      # (the check that failed at first, where the output is), by name
-        self.notes = []             # lines
-        self.times = []             # (seconds, of processors, name)
-        self.running = {}           # by name
+        self.failures = []  # lines
+        self.flaky = []  # lines
+        self.again_at_end = {}  # (the check that failed at first, where the output is), by name
+        self.notes = []  # lines
+        self.times = []  # (seconds, of processors, name)
+        self.running = {}  # by name
         self.parts = set()
         self.live = sys.stdout.isatty()
         self.say("KTAP version 1", f"1..{self.planned}")
@@ -63,7 +64,9 @@ class Report:
 
     def tick(self):
         """On a terminal: how far it is."""
-        self._progress(f"{self.number} of {self.planned}, {self.seconds():.0f} s: {', '.join(self.running)}")
+        self._progress(
+            f"{self.number} of {self.planned}, {self.seconds():.0f} s: {', '.join(self.running)}"
+        )
 
     def seconds(self):
         return time.monotonic() - self.began
@@ -84,7 +87,10 @@ class Report:
         self._show(what, attempt)
         where = keep("flaky", what.name, attempt)
         self.again_at_end[what.name] = attempt.first_bad(), where
-        self.say(f"# failed at first: {what.name}: {attempt.first_bad()}: it is run again at the end, alone ({where})")
+        self.say(
+            f"# failed at first: {what.name}: {attempt.first_bad()}: it is run again at the end,"
+            f" alone ({where})"
+        )
 
     def result(self, what, attempt, first=None, strict=False):
         """The last word on it. `first` is its first try, if that failed and this is the second."""
@@ -106,7 +112,10 @@ class Report:
             self.say(f"{line}SKIP {skipped}")
             self.skips += attempt.results.skips or [(what.name, skipped)]
             return
-        self.say(f"{line}{attempt.took:.1f} s, {attempt.busy:.1f} s of processor time" + (f": {why}" if why else ""))
+        self.say(
+            f"{line}{attempt.took:.1f} s, {attempt.busy:.1f} s of processor time"
+            + (f": {why}" if why else "")
+        )
         self.skips += attempt.results.skips
         self.passed += attempt.results.passed
         self.failed += failed
@@ -129,17 +138,28 @@ class Report:
         self.failures.append(f"#   again: make check T={name}{seed}")
 
     def close(self, early=None):
-        """The closing lines; `early` says why they come before the end. Returns whether any has failed."""
+        """The closing lines; `early` says why they come before the end. Returns whether any has
+        failed."""
         lost = self.planned - self.number
-        self.failures += [f"# failed at first: {name}: {check}" for name, (check, _) in self.again_at_end.items()]
+        self.failures += [
+            f"# failed at first: {name}: {check}" for name, (check, _) in self.again_at_end.items()
+        ]
         if lost > 0 and early:
             self.failures.append(f"# not done: {lost} programs")
-        elif lost > 0:      # a defect of the runner: not knowing is no pass
+        elif lost > 0:  # a defect of the runner: not knowing is no pass
             self.failed += lost
             self.failures.append(f"# failed: {lost} programs have no result")
-        self.say(*(f"# slow: {took:.1f} s, {busy:.1f} s of processor time: {name}"
-                   for took, busy, name in sorted(self.times, reverse=True)[:SLOWEST]),
-                 f"# {self.seconds():.0f} s in all",
-                 *self.notes, *(f"# skipped: {what}: {reason}" for what, reason in self.skips), *self.failures, *self.flaky,
-                 f"{self.passed} passed, {self.failed} failed, {len(self.skips)} skipped", *([early] if early else []))
+        self.say(
+            *(
+                f"# slow: {took:.1f} s, {busy:.1f} s of processor time: {name}"
+                for took, busy, name in sorted(self.times, reverse=True)[:SLOWEST]
+            ),
+            f"# {self.seconds():.0f} s in all",
+            *self.notes,
+            *(f"# skipped: {what}: {reason}" for what, reason in self.skips),
+            *self.failures,
+            *self.flaky,
+            f"{self.passed} passed, {self.failed} failed, {len(self.skips)} skipped",
+            *([early] if early else []),
+        )
         return self.failed > 0

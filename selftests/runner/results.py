@@ -6,7 +6,7 @@ import re
 KSFT_SKIP = 4
 RESULT = re.compile(r"( *)(not )?ok(?= |$)(?: +\d+)? *(?:- *)?(.*)")
 PLAN = re.compile(r"( *)1\.\.(\d+) *(?:# *SKIP *(.*))?$", re.I)
-VAIN = "# waited in vain"       # lib/wait.sh: a minute that is lost, or a failure that is near
+VAIN = "# waited in vain"  # lib/wait.sh: a minute that is lost, or a failure that is near
 VERSION = re.compile(r" *K?TAP version")
 SUBTEST = re.compile(r" *# Subtest: (.*)")
 SKIP = re.compile(r"(.*?) *# *SKIP *(.*)", re.I)
@@ -20,15 +20,15 @@ class Results:
     def __init__(self, name):
         self.name = name
         self.passed = self.failed = self.skipped = 0
-        self.shown = []         # the lines of all results
-        self.bad = []           # those of bad ones
-        self.skips = []         # (what, reason)
-        self.seed = None        # of random choices, if it has told one
-        self.reason = None      # why there is no result of it at all
+        self.shown = []  # the lines of all results
+        self.bad = []  # those of bad ones
+        self.skips = []  # (what, reason)
+        self.seed = None  # of random choices, if it has told one
+        self.reason = None  # why there is no result of it at all
         self._bailed = False
         self._plans = self._planned = self._seen = 0
         self._subtest = name
-        self._inner = {}        # depth: whether a result there was bad, since the last one above
+        self._inner = {}  # depth: whether a result there was bad, since the last one above
 
     def line(self, line):
         """Takes a line of its output."""
@@ -66,8 +66,8 @@ class Results:
         if not depth:
             self._seen += 1
         skip = SKIP.match(text)
-        bad = bad and not skip      # cmocka says "not ok 3 # SKIP name"
-        nested = self._inner.get(depth)         # None: no nested block; else whether it was bad
+        bad = bad and not skip  # cmocka says "not ok 3 # SKIP name"
+        nested = self._inner.get(depth)  # None: no nested block; else whether it was bad
         self._inner = {d: b for d, b in self._inner.items() if d < depth}
         for d in range(depth):
             self._inner[d] = self._inner.get(d, False) or bad
@@ -78,12 +78,15 @@ class Results:
         elif bad:
             self.failed += 1
         elif skip:
-            self._skip(": ".join(filter(None, (self._subtest if depth else self.name, skip[1]))), skip[2])
+            self._skip(
+                ": ".join(filter(None, (self._subtest if depth else self.name, skip[1]))), skip[2]
+            )
         else:
             self.passed += 1
 
     def why(self, status):
-        """Why it failed, besides bad results: by its exit status, or as it did not come to its end. Or None."""
+        """Why it failed, besides bad results: by its exit status, or as it did not come to its end.
+        Or None."""
         if self._bailed:
             what = None
         elif not self._plans:

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""jq, the one of this machine: each case of the tests of its source by itself: as jq's own test, with its input from a pipe, and
-with its input from a file; and the two scripts of its tests. What they write is compared byte for byte."""
+"""jq, the one of this machine: each case of the tests of its source by itself: as jq's own test,
+with its input from a pipe, and with its input from a file; and the two scripts of its tests. What
+they write is compared byte for byte."""
 from results import outputs
 from suite import Suite
 
-SUITE = Suite("jq", "1.6", programs=["jq"], results=outputs("out"), build=r"""
+SUITE = Suite(
+    "jq",
+    "1.6",
+    programs=["jq"],
+    results=outputs("out"),
+    build=r"""
 cp /usr/bin/jq jq && mkdir cases out
 for f in jq onig base64 optional; do
 	awk -v name="cases/$f" 'BEGIN { RS = "" } {
@@ -21,7 +27,8 @@ for f in jq onig base64 optional; do
 				print line[i] >(file (at == 1 ? ".program" : ".input"))
 		close(file); close(file ".program"); close(file ".input")
 	}' "tests/$f.test"
-done""", run=r"""
+done""",
+    run=r"""
 say() { name=$1; shift; "$@" >"out/$name.out" 2>&1; echo "status $?" >>"out/$name.out"; }
 piped() { cat "$1.input" | timeout 60 ./jq -L tests/modules -f "$1.program"; }
 for c in cases/*[0-9]; do
@@ -32,4 +39,5 @@ for c in cases/*[0-9]; do
 	say "$n.file" timeout 60 ./jq -L tests/modules -c -f "$c.program" <"$c.input"
 done
 say shtest sh tests/shtest
-say jq-f-test sh tests/jq-f-test.sh""")
+say jq-f-test sh tests/jq-f-test.sh""",
+)

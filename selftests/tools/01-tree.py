@@ -13,7 +13,11 @@ from tree import run, TOP
 listed = run("git", "-C", TOP, "ls-files", "-z")
 if listed.returncode:
     skip_all("not a checkout of git: " + listed.stderr.decode().strip())
-FILES = [f for f in listed.stdout.decode("utf-8", "surrogateescape").split("\0") if f and os.path.exists(f"{TOP}/{f}")]
+FILES = [
+    f
+    for f in listed.stdout.decode("utf-8", "surrogateescape").split("\0")
+    if f and os.path.exists(f"{TOP}/{f}")
+]
 
 
 def text(name):
@@ -24,10 +28,15 @@ def text(name):
 
 # ---- licences
 
-IDENTIFIER = re.compile(r"SPDX-License-Identifier: *(\(*[\w.+-]+\)*(?: (?:WITH|OR|AND) \(*[\w.+-]+\)*)*)")
+IDENTIFIER = re.compile(
+    r"SPDX-License-Identifier: *(\(*[\w.+-]+\)*(?: (?:WITH|OR|AND) \(*[\w.+-]+\)*)*)"
+)
 # as the kernel's ynl writes it
 OTHER_NAMES = {"GPL-2.0": "GPL-2.0-only"}
-DATA = re.compile(r"selftests/(fuzz/corpus|unit/(golden|data))/|\.(md|svg|json|txt)$|^\.(git|clang|editor)|^(LICENSES/|VERSION$|NEWS$|MAINTAINERS$)")
+DATA = re.compile(
+    r"selftests/(fuzz/corpus|unit/(golden|data))/|\.(md|svg|json|txt)$|"
+    r"^\.(git|clang|editor)|^(LICENSES/|VERSION$|NEWS$|MAINTAINERS$)"
+)
 
 
 def licences(files, read):
@@ -46,19 +55,41 @@ def licences(files, read):
 used, bare = licences([f for f in FILES if not DATA.search(f)], text)
 texts = {f.split("/")[1].removesuffix(".txt") for f in FILES if f.startswith("LICENSES/")}
 ok("every file of code has an SPDX line", not bare, bare)
-ok("LICENSES has the text of each licence that is used, and no other", set(used) == texts, f"{used} {texts}")
-ok("a file without an SPDX line is found",
-   (saw := licences(["a.c"], lambda f: "int x;\n")[1]) == ["a.c"], saw)
-ok("a licence without a text would be found",
-   (saw := set(licences(["a.c"], lambda f: "// SPDX-License-Identifier: MIT\n")[0])) == {"MIT"},
-   saw)
-ok("of a choice of licences, each is found",
-   set(licences(["a.h"], lambda f: "/* SPDX-License-Identifier: ((GPL-2.0 WITH N) OR MIT) */\n")[0]) == {"GPL-2.0-only", "N", "MIT"})
+ok(
+    "LICENSES has the text of each licence that is used, and no other",
+    set(used) == texts,
+    f"{used} {texts}",
+)
+ok(
+    "a file without an SPDX line is found",
+    (saw := licences(["a.c"], lambda f: "int x;\n")[1]) == ["a.c"],
+    saw,
+)
+ok(
+    "a licence without a text would be found",
+    (saw := set(licences(["a.c"], lambda f: "// SPDX-License-Identifier: MIT\n")[0])) == {"MIT"},
+    saw,
+)
+ok(
+    "of a choice of licences, each is found",
+    set(
+        licences(["a.h"], lambda f: "/* SPDX-License-Identifier: ((GPL-2.0 WITH N) OR MIT) */\n")[0]
+    )
+    == {"GPL-2.0-only", "N", "MIT"},
+)
 for name in sorted(texts):
     body = text(f"LICENSES/{name}.txt")
-    ok(f"LICENSES/{name}.txt is that text", ("syscall" in name and "normal system calls" in " ".join(body.split()))
-       or (name.startswith("BSD-3") and "Redistribution and use" in body and "3. Neither the name" in body)
-       or ("GNU GENERAL PUBLIC LICENSE" in body and "Version 2, June 1991" in body), body[:200])
+    ok(
+        f"LICENSES/{name}.txt is that text",
+        ("syscall" in name and "normal system calls" in " ".join(body.split()))
+        or (
+            name.startswith("BSD-3")
+            and "Redistribution and use" in body
+            and "3. Neither the name" in body
+        )
+        or ("GNU GENERAL PUBLIC LICENSE" in body and "Version 2, June 1991" in body),
+        body[:200],
+    )
 
 # ---- MAINTAINERS
 
@@ -103,13 +134,25 @@ def faults(maintainers, files):
 
 maintained = text("MAINTAINERS")
 order = list(parts(maintained))
-ok("MAINTAINERS: each pattern matches, each file belongs to a part", not faults(maintained, FILES),
-   "\n".join(faults(maintained, FILES)))
-ok("its parts are in the order of the alphabet, the rest last", order == sorted(order[:-1]) + ["THE REST"], order)
-ok("a pattern that matches nothing is found",
-   any("nothing matches gone/" in f for f in faults(maintained + "F:\tgone/\n", FILES)))
-ok("a file that belongs to no part is found",
-   (saw := faults(maintained, FILES + ["new/file.c"])) == ["new/file.c belongs to no part"], saw)
+ok(
+    "MAINTAINERS: each pattern matches, each file belongs to a part",
+    not faults(maintained, FILES),
+    "\n".join(faults(maintained, FILES)),
+)
+ok(
+    "its parts are in the order of the alphabet, the rest last",
+    order == sorted(order[:-1]) + ["THE REST"],
+    order,
+)
+ok(
+    "a pattern that matches nothing is found",
+    any("nothing matches gone/" in f for f in faults(maintained + "F:\tgone/\n", FILES)),
+)
+ok(
+    "a file that belongs to no part is found",
+    (saw := faults(maintained, FILES + ["new/file.c"])) == ["new/file.c belongs to no part"],
+    saw,
+)
 known = run("git", "-C", TOP, "log", "--format=%an <%ae>").stdout.decode().splitlines()
 named = {m for part in parts(maintained).values() for m in part["M"]}
 ok("it names nobody who has no commit", named <= set(known), named - set(known))
@@ -124,8 +167,11 @@ def twice(files):
 
 
 ok("no directory has a number of a test twice", not twice(FILES), twice(FILES))
-ok("a number that is there twice is found",
-   (saw := twice(FILES + ["selftests/agent/700-another.py"])) == ["selftests/agent/700"], saw)
+ok(
+    "a number that is there twice is found",
+    (saw := twice(FILES + ["selftests/agent/700-another.py"])) == ["selftests/agent/700"],
+    saw,
+)
 
 # ---- documents
 
@@ -133,22 +179,39 @@ ok("a number that is there twice is found",
 def broken(name, body):
     """Links of a document that lead nowhere in the tree."""
     body = re.sub(r"```.*?```|`[^`\n]*`", "", body, flags=re.S)
-    there = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", body) if not re.match(r"\w+:|#", link)]
-    return [link for link in there if not os.path.exists(os.path.join(TOP, os.path.dirname(name), link))]
+    there = [
+        link.split("#")[0]
+        for link in re.findall(r"\]\(([^)\s]+)\)", body)
+        if not re.match(r"\w+:|#", link)
+    ]
+    return [
+        link for link in there if not os.path.exists(os.path.join(TOP, os.path.dirname(name), link))
+    ]
 
 
 dead = [f"{f}: {link}" for f in FILES if f.endswith(".md") for link in broken(f, text(f))]
 ok("links of all documents lead somewhere", not dead, "\n".join(dead))
-ok("a link that leads nowhere is found",
-   (saw := broken("README.md", "[a](gone.md) [b](NEWS)")) == ["gone.md"], saw)
+ok(
+    "a link that leads nowhere is found",
+    (saw := broken("README.md", "[a](gone.md) [b](NEWS)")) == ["gone.md"],
+    saw,
+)
 
 pages = sorted(f.split("/")[-1] for f in FILES if re.match(r"docs/decisions/\d{4}-", f))
 index = re.findall(r"^\| \[(\d{4})\]\((\S+)\)", text("docs/decisions/README.md"), flags=re.M)
-ok("the index of decisions has each page once, in order", [p for _, p in index] == pages and pages, f"{index} {pages}")
-ok("their numbers are those of their headings",
-   all(text(f"docs/decisions/{p}").startswith(f"# {n}: ") and p.startswith(n) for n, p in index))
+ok(
+    "the index of decisions has each page once, in order",
+    [p for _, p in index] == pages and pages,
+    f"{index} {pages}",
+)
+ok(
+    "their numbers are those of their headings",
+    all(text(f"docs/decisions/{p}").startswith(f"# {n}: ") and p.startswith(n) for n, p in index),
+)
 template = re.findall(r"^## .*", text("docs/decisions/template.md"), flags=re.M)
-unlike = [p for p in pages if re.findall(r"^## .*", text(f"docs/decisions/{p}"), flags=re.M) != template]
+unlike = [
+    p for p in pages if re.findall(r"^## .*", text(f"docs/decisions/{p}"), flags=re.M) != template
+]
 ok("each page has the template's headings", not unlike, unlike)
 
 done()

@@ -29,8 +29,10 @@ def text(name, top=TOP):
 
 def blocks(document):
     """The blocks of commands of a document, each a list of lines without what explains them."""
-    return [[re.sub(r"((^|\s+)# |\s{4,}).*", "", line) for line in block.splitlines()]
-            for block in re.findall(r"^```\w*\n(.*?)^```", document, flags=re.S | re.M)]
+    return [
+        [re.sub(r"((^|\s+)# |\s{4,}).*", "", line) for line in block.splitlines()]
+        for block in re.findall(r"^```\w*\n(.*?)^```", document, flags=re.S | re.M)
+    ]
 
 
 def typed(document):
@@ -52,8 +54,10 @@ def simple(line):
             words = shlex.split(part)
         except ValueError:
             words = part.split()
-        while words and (words[0] in ("sudo", "exec", "set", "!", "do", "then", "{")
-                         or re.match(r"[A-Za-z_]\w*=", words[0])):
+        while words and (
+            words[0] in ("sudo", "exec", "set", "!", "do", "then", "{")
+            or re.match(r"[A-Za-z_]\w*=", words[0])
+        ):
             words = words[1:]
         if words:
             found.append(words)
@@ -91,8 +95,9 @@ class Look:
         if where not in self._known:
             database = self.make(where, "-pqR", "help").stdout.decode("utf-8", "replace")
             self._known[where] = set()
-            for m in re.finditer(r"^(# Not a target:\n)?([^\s#:=%][^\s:=%]*):(?!=)", database,
-                                 flags=re.M):
+            for m in re.finditer(
+                r"^(# Not a target:\n)?([^\s#:=%][^\s:=%]*):(?!=)", database, flags=re.M
+            ):
                 if not m[1]:
                     self._known[where].add(m[2])
         return self._known[where]
@@ -100,8 +105,9 @@ class Look:
     def packages(self, *groups):
         """The packages of these groups: packaging/deps names all where it cannot ask dpkg."""
         if groups not in self._packages:
-            p = run("/bin/sh", f"{self.top}/packaging/deps", "-n", *groups,
-                    env={"PATH": "/nonexistent"})
+            p = run(
+                "/bin/sh", f"{self.top}/packaging/deps", "-n", *groups, env={"PATH": "/nonexistent"}
+            )
             said, named, needed = p.stderr.decode().partition("this is needed:")
             if p.returncode or not named:
                 self.faults.append(said.strip())
@@ -113,7 +119,7 @@ class Look:
         if words[0] == "make":
             below, settings, targets = made(words)
             if os.path.isabs(below):
-                return      # kbuild's
+                return  # kbuild's
             if not os.path.isdir(f"{self.top}/{below}"):
                 self.faults.append(f"{where}: {below} is no directory")
                 return
@@ -173,8 +179,10 @@ class Look:
             if what == "install":
                 there |= self.packages(*groups)
             elif lacking := self.packages(*groups) - there:
-                self.faults.append(f"{line}: asks for {' '.join(groups)}, "
-                                   f"and has not installed {' '.join(sorted(lacking))}")
+                self.faults.append(
+                    f"{line}: asks for {' '.join(groups)}, "
+                    f"and has not installed {' '.join(sorted(lacking))}"
+                )
         return steps
 
 
@@ -218,42 +226,75 @@ for line in attempt(readme):
 look = Look()
 for line in [line for block in blocks(readme) for line in block if ours(line)]:
     look.line(line)
-ok("README's other commands are there, and install what they ask for", not look.faults,
-   "\n".join(look.faults))
+ok(
+    "README's other commands are there, and install what they ask for",
+    not look.faults,
+    "\n".join(look.faults),
+)
 
 look = Look()
 check = look.line("make check")
 ok("make check alone only asks", [s[0] for s in check] == ["ask"], check)
 look = Look()
 ci = look.line(".ci/run")
-ok(".ci/run installs what make check asks for, and calls it",
-   not look.faults and check[0] in ci, f"{ci}\n" + "\n".join(look.faults))
+ok(
+    ".ci/run installs what make check asks for, and calls it",
+    not look.faults and check[0] in ci,
+    f"{ci}\n" + "\n".join(look.faults),
+)
 
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "selftests/README.md", "selftests/vm/README.md",
-             "docs/tour.md"]
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "selftests/README.md",
+    "selftests/vm/README.md",
+    "docs/tour.md",
+]
 for name in DOCUMENTS:
     faults = named(text(name))
-    ok(f"{name} names only targets, programs and packages that are there", not faults,
-       "\n".join(faults))
+    ok(
+        f"{name} names only targets, programs and packages that are there",
+        not faults,
+        "\n".join(faults),
+    )
 faults = named('`make check T="unit tools/gone"`')
-ok("a test that is not there is found", len(faults) == 1 and "tools/gone: no test" in faults[0],
-   "\n".join(faults))
+ok(
+    "a test that is not there is found",
+    len(faults) == 1 and "tools/gone: no test" in faults[0],
+    "\n".join(faults),
+)
 told = re.findall(r"^T:\t(.+)", text("MAINTAINERS"), flags=re.M)
 faults = named("\n".join(f"`{t}`" for t in told))
 ok("so does MAINTAINERS", told and not faults, "\n".join(faults))
 look = Look()
 help_text = look.make(".", "-s", "help").stdout.decode()
 offered = re.findall(r"^  ([a-z][\w.-]*)(?:  |$)", help_text, flags=re.M)
-ok("make help offers only targets that are there",
-   len(offered) > 20 and set(offered) <= look.targets(),
-   f"{len(offered)}: {set(offered) - look.targets()}")
+ok(
+    "make help offers only targets that are there",
+    len(offered) > 20 and set(offered) <= look.targets(),
+    f"{len(offered)}: {set(offered) - look.targets()}",
+)
 
 # ---- a copy of what is looked at, in which something is wrong
 
-NEEDED = ("Makefile", "VERSION", "uapi/uapi.mk", "kmod/module.mk", "docs/docs.mk",
-          "packaging/install.mk", "packaging/deps", "selftests/selftests.mk",
-          "selftests/bench/bench.mk", "selftests/Makefile", "selftests/lib.mk", "selftests/run",
-          "selftests/suites/run", "selftests/demo/announce", "selftests/demo/run", ".ci/run")
+NEEDED = (
+    "Makefile",
+    "VERSION",
+    "uapi/uapi.mk",
+    "kmod/module.mk",
+    "docs/docs.mk",
+    "packaging/install.mk",
+    "packaging/deps",
+    "selftests/selftests.mk",
+    "selftests/bench/bench.mk",
+    "selftests/Makefile",
+    "selftests/lib.mk",
+    "selftests/run",
+    "selftests/suites/run",
+    "selftests/demo/announce",
+    "selftests/demo/run",
+    ".ci/run",
+)
 
 with tempfile.TemporaryDirectory() as copy:
     for name in NEEDED:
@@ -282,40 +323,76 @@ with tempfile.TemporaryDirectory() as copy:
         """A README whose Try it has one line."""
         return f"# x\n\n## Try it\n\n```\n{line}   # said to work\n```\n"
 
-    finds("a target that is not there is found", r"make has no target check-gone",
-          document=with_line("packaging/deps test && make check-gone"))
-    finds("so is one that is gone", r"make has no target demo|make demo: installs", "Makefile",
-          lambda was: re.sub(r"^demo:", "shown:", was, flags=re.M).replace(" demo bench", ""))
-    finds("a program that is not there is found", r"\.ci/gone(: .*)? is not there|installs nothing",
-          document=with_line(".ci/gone"))
+    finds(
+        "a target that is not there is found",
+        r"make has no target check-gone",
+        document=with_line("packaging/deps test && make check-gone"),
+    )
+    finds(
+        "so is one that is gone",
+        r"make has no target demo|make demo: installs",
+        "Makefile",
+        lambda was: re.sub(r"^demo:", "shown:", was, flags=re.M).replace(" demo bench", ""),
+    )
+    finds(
+        "a program that is not there is found",
+        r"\.ci/gone(: .*)? is not there|installs nothing",
+        document=with_line(".ci/gone"),
+    )
     finds("a program that is not executable is found", r"\.ci/run is not executable", ".ci/run")
     finds("so is one of a recipe", r"selftests/demo/run is not executable", "selftests/demo/run")
-    finds("a group that is not there is found", r"gone: no such group|has not installed",
-          document=with_line("packaging/deps build gone && make check-suites"))
-    finds("a command that does not install what it asks for is found",
-          r"make check-suites: (asks for .*, and has not installed .*\bperl\b|installs nothing)",
-          document=with_line("make check-suites"))
-    finds("one that installs something else, too", r"has not installed .*\bqemu-system-x86\b",
-          document=with_line("packaging/deps build page && make check-suites"))
-    finds(".ci/run that installs too little is found",
-          r"\.ci/run: asks for .*, and has not installed .*\bqemu-system-x86\b",
-          ".ci/run", lambda was: re.sub(r"packaging/deps .*", "packaging/deps build", was))
-    finds("so is make check that asks for more",
-          r"\.ci/run: asks for .* page, and has not installed chromium", "Makefile",
-          lambda was: re.sub(r"(?<=\ncheck:\n)(.*)", r"\1 page", was))
-    finds("make demo that only asks is found", r"make demo: (asks for|installs nothing)",
-          "Makefile", lambda was: was.replace("@packaging/deps build", "@packaging/deps -n build"))
+    finds(
+        "a group that is not there is found",
+        r"gone: no such group|has not installed",
+        document=with_line("packaging/deps build gone && make check-suites"),
+    )
+    finds(
+        "a command that does not install what it asks for is found",
+        r"make check-suites: (asks for .*, and has not installed .*\bperl\b|installs nothing)",
+        document=with_line("make check-suites"),
+    )
+    finds(
+        "one that installs something else, too",
+        r"has not installed .*\bqemu-system-x86\b",
+        document=with_line("packaging/deps build page && make check-suites"),
+    )
+    finds(
+        ".ci/run that installs too little is found",
+        r"\.ci/run: asks for .*, and has not installed .*\bqemu-system-x86\b",
+        ".ci/run",
+        lambda was: re.sub(r"packaging/deps .*", "packaging/deps build", was),
+    )
+    finds(
+        "so is make check that asks for more",
+        r"\.ci/run: asks for .* page, and has not installed chromium",
+        "Makefile",
+        lambda was: re.sub(r"(?<=\ncheck:\n)(.*)", r"\1 page", was),
+    )
+    finds(
+        "make demo that only asks is found",
+        r"make demo: (asks for|installs nothing)",
+        "Makefile",
+        lambda was: was.replace("@packaging/deps build", "@packaging/deps -n build"),
+    )
     for name, document, wanted in (
-            ("a target in backquotes", "see `make gone`", "make has no target gone"),
-            ("one of several", "`make SAN=1 tools gone`", "make has no target gone"),
-            ("one of a block", "```\nsudo make gone   # x\n```\n", "make has no target gone"),
-            ("a group in backquotes", "`packaging/deps build gone`", "gone: no such group"),
-            ("a program in backquotes", "`selftests/gone/run --list`",
-             "selftests/gone/run is not there"),
+        ("a target in backquotes", "see `make gone`", "make has no target gone"),
+        ("one of several", "`make SAN=1 tools gone`", "make has no target gone"),
+        ("one of a block", "```\nsudo make gone   # x\n```\n", "make has no target gone"),
+        ("a group in backquotes", "`packaging/deps build gone`", "gone: no such group"),
+        (
+            "a program in backquotes",
+            "`selftests/gone/run --list`",
+            "selftests/gone/run is not there",
+        ),
     ):
         faults = named(document, copy)
-        ok(f"a document's fault is found: {name}", len(faults) == 1 and wanted in faults[0],
-           "\n".join(faults))
-    ok("what is for others' makes is left alone",
-       not named("`ehctl run -- make gone` `make -j8` `make CC=gcc`", copy))
+        ok(
+            f"a document's fault is found: {name}",
+            len(faults) == 1 and wanted in faults[0],
+            "\n".join(faults),
+        )
+    ok(
+        "what is for others' makes is left alone",
+        not named("`ehctl run -- make gone` `make -j8` `make CC=gcc`", copy),
+    )
 done()

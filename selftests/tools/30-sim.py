@@ -32,41 +32,105 @@ def figures(*arguments, **how):
 def refused(name, status, says, *arguments, **how):
     """A clear error, and nothing on standard output."""
     r = sim(*arguments, **how)
-    ok(name, r.returncode == status and not r.stdout and r.stderr.startswith(b"ehctl sim: ") and
-       says in r.stderr.decode(), f"{r.returncode} {r.stdout[:200]} {r.stderr}")
+    ok(
+        name,
+        r.returncode == status
+        and not r.stdout
+        and r.stderr.startswith(b"ehctl sim: ")
+        and says in r.stderr.decode(),
+        f"{r.returncode} {r.stdout[:200]} {r.stderr}",
+    )
 
 
 # ---- the paper's experiment ----
 
-d = figures("--topology", "3,2", "--policy", "eta", "--threshold", "0", "--length", "1", "--arrivals", "500",
-            "--runs", "200", "--seed", "1")
-ok("ETA: 0.20 probes an arrival, 4 changes", abs(d["mpn"]["mean"] - 0.20) <= 0.01 and
-   d["threshold_changes"]["mean"] == 4 and d["refused"] == 0 and d["load"]["total"] == 500, d)
+d = figures(
+    "--topology",
+    "3,2",
+    "--policy",
+    "eta",
+    "--threshold",
+    "0",
+    "--length",
+    "1",
+    "--arrivals",
+    "500",
+    "--runs",
+    "200",
+    "--seed",
+    "1",
+)
+ok(
+    "ETA: 0.20 probes an arrival, 4 changes",
+    abs(d["mpn"]["mean"] - 0.20) <= 0.01
+    and d["threshold_changes"]["mean"] == 4
+    and d["refused"] == 0
+    and d["load"]["total"] == 500,
+    d,
+)
 ok("it varies from run to run", 0.015 < d["mpn"]["sd"] < 0.035, d)
-ok("all members are there", set(d) == {
-    "version", "policy", "topology", "arrivals", "runs", "seed", "mpn", "threshold_changes", "refused",
-    "first_refusal_load", "transfers", "load", "looked_at", "spread", "messages", "seconds", "decisions_per_second",
-    "bytes_per_node", "protocol"}, sorted(d))
+ok(
+    "all members are there",
+    set(d)
+    == {
+        "version",
+        "policy",
+        "topology",
+        "arrivals",
+        "runs",
+        "seed",
+        "mpn",
+        "threshold_changes",
+        "refused",
+        "first_refusal_load",
+        "transfers",
+        "load",
+        "looked_at",
+        "spread",
+        "messages",
+        "seconds",
+        "decisions_per_second",
+        "bytes_per_node",
+        "protocol",
+    },
+    sorted(d),
+)
 ok("of the protocol only with --messages", d["protocol"] is None, d)
 ok("64 bytes a node at most", 0 < d["bytes_per_node"] <= 64, d)
 ok("nothing was refused, so at no load", d["first_refusal_load"] == {"min": None, "max": None}, d)
 d = figures("--policy", "eta1", "--runs", "200")
-ok("ETA1: 0.67 probes an arrival, 7 changes", abs(d["mpn"]["mean"] - 0.67) <= 0.01 and
-   d["threshold_changes"]["mean"] == 7, d)
+ok(
+    "ETA1: 0.67 probes an arrival, 7 changes",
+    abs(d["mpn"]["mean"] - 0.67) <= 0.01 and d["threshold_changes"]["mean"] == 7,
+    d,
+)
 for t in 1, 2, 3, 4:
     d = figures("--policy", "eta2", "--threshold", str(t), "--runs", "200")
-    ok(f"ETA2 with threshold {t} refuses at {64 * t} exactly",
-       d["first_refusal_load"] == {"min": 64 * t, "max": 64 * t} and d["refused"] == 200 * (500 - 64 * t) and
-       d["load"] == {"min": t, "max": t, "total": 64 * t}, d)
+    ok(
+        f"ETA2 with threshold {t} refuses at {64 * t} exactly",
+        d["first_refusal_load"] == {"min": 64 * t, "max": 64 * t}
+        and d["refused"] == 200 * (500 - 64 * t)
+        and d["load"] == {"min": t, "max": t, "total": 64 * t},
+        d,
+    )
 a = figures("--runs", "200", "--threshold", "1", "--descent", "least")
 b = figures("--runs", "200", "--threshold", "1", "--prefer", "receiver")
-ok("least descent: 0.18 probes, 3.6 apart", abs(a["mpn"]["mean"] - 0.18) <= 0.01 and
-   abs(a["spread"]["mean"] - 3.6) <= 0.15, a)
+ok(
+    "least descent: 0.18 probes, 3.6 apart",
+    abs(a["mpn"]["mean"] - 0.18) <= 0.01 and abs(a["spread"]["mean"] - 3.6) <= 0.15,
+    a,
+)
 ok("a receiver before a nearer ancestor that is ok costs probes", b["mpn"]["mean"] > 0.28, b)
 for t in "0", "1":
     d = figures("--policy", "hint", "--threshold", t, "--runs", "200")
-    ok(f"hints from T0={t}: 0.17 controllers looked at and 3.1 apart at most", d["looked_at"]["mean"] <= 0.17 and
-       d["looked_at"]["mean"] >= d["mpn"]["mean"] and d["spread"]["mean"] <= 3.1 and d["messages"]["hints"] > 0, d)
+    ok(
+        f"hints from T0={t}: 0.17 controllers looked at and 3.1 apart at most",
+        d["looked_at"]["mean"] <= 0.17
+        and d["looked_at"]["mean"] >= d["mpn"]["mean"]
+        and d["spread"]["mean"] <= 3.1
+        and d["messages"]["hints"] > 0,
+        d,
+    )
 a, b = figures("--seed", "7"), figures("--seed", "7")
 for x in a, b:
     del x["seconds"], x["decisions_per_second"]
@@ -74,11 +138,17 @@ ok("a seed repeats its run", a == b, f"{a}\n{b}")
 ok("another seed is another run", (saw := figures("--seed", "8")["messages"]) != a["messages"], saw)
 a = figures("--changes", "lazy", "--runs", "20")
 ok("lazy changes ride", a["messages"]["thresholds"] == 0 and a["messages"]["rides"] > 50, a)
-a = figures("--release", "0.9", "--arrivals", "5000", "--initiation", "bidirectional", "--runs", "5")
+a = figures(
+    "--release", "0.9", "--arrivals", "5000", "--initiation", "bidirectional", "--runs", "5"
+)
 ok("released tasks are gone", 300 < a["load"]["total"] < 700, a)
 ok("receivers look for senders", a["messages"]["offers"] > 0, a)
 a = [figures("--delay", d, "--runs", "50")["messages"]["missed"] for d in ("0", "1", "10", "100")]
-ok("the older what controllers know, the more often executors decline", a[0] == 0 and a[1] < a[2] < a[3], a)
+ok(
+    "the older what controllers know, the more often executors decline",
+    a[0] == 0 and a[1] < a[2] < a[3],
+    a,
+)
 r = sim("--runs", "3")
 ok("text", r.returncode == 0 and b"EH(3,2), 3 runs of 500 arrivals" in r.stdout and not r.stderr, r)
 
@@ -92,56 +162,168 @@ def protocol(*arguments):
 
 
 d, p = protocol("--runs", "200")
-ok("without delay the protocol decides as the tree does, but for damped reports", 0.2 <= d["mpn"]["mean"] <= 0.23 and
-   abs(d["spread"]["mean"] - 5.3) <= 0.2 and d["threshold_changes"]["mean"] == 4 and d["load"]["total"] == 500, d)
-ok("every task has its place", p["home"] + p["away"] == 500 and p["lost"] == p["late"] == p["killed"] == 0, p)
-ok("messages by type", set(p["messages"]) == {"report", "order", "redirect", "claim", "leave", "ask", "answer",
-                                              "failed", "reservation"} and
-   p["messages"]["ask"] == p["messages"]["answer"] and p["messages"]["reservation"] == 2 * p["away"], p)
-ok("those of the top are some of them", 0 < p["at_top"] < p["messages"]["report"] + p["messages"]["order"], p)
+ok(
+    "without delay the protocol decides as the tree does, but for damped reports",
+    0.2 <= d["mpn"]["mean"] <= 0.23
+    and abs(d["spread"]["mean"] - 5.3) <= 0.2
+    and d["threshold_changes"]["mean"] == 4
+    and d["load"]["total"] == 500,
+    d,
+)
+ok(
+    "every task has its place",
+    p["home"] + p["away"] == 500 and p["lost"] == p["late"] == p["killed"] == 0,
+    p,
+)
+ok(
+    "messages by type",
+    set(p["messages"])
+    == {"report", "order", "redirect", "claim", "leave", "ask", "answer", "failed", "reservation"}
+    and p["messages"]["ask"] == p["messages"]["answer"]
+    and p["messages"]["reservation"] == 2 * p["away"],
+    p,
+)
+ok(
+    "those of the top are some of them",
+    0 < p["at_top"] < p["messages"]["report"] + p["messages"]["order"],
+    p,
+)
 ok("at most 2l+3 of them for an ask", 2 < p["per_ask"] <= 7, p)
 ok("nobody is without a controller", p["without_controller"] == {"mean": 0, "longest": 0}, p)
-a, b = (protocol("--delay", "0.5", "--loss", "0.05", "--fail", "top@50", "--fail", "back@200", "--seed", "3")
-        for _ in range(2))
-ok("a seed repeats its run", a[1] == b[1] and a[0]["mpn"] == b[0]["mpn"] and a[1]["time"] > 400, f"{a}\n{b}")
+a, b = (
+    protocol(
+        "--delay", "0.5", "--loss", "0.05", "--fail", "top@50", "--fail", "back@200", "--seed", "3"
+    )
+    for _ in range(2)
+)
+ok(
+    "a seed repeats its run",
+    a[1] == b[1] and a[0]["mpn"] == b[0]["mpn"] and a[1]["time"] > 400,
+    f"{a}\n{b}",
+)
 a = [protocol("--delay", d, "--runs", "20")[0]["mpn"]["mean"] for d in ("0", "10")]
 ok("old news cost probes", a[0] < a[1], a)
 d, p = protocol("--loss", "0.1", "--delay", "0.1", "--runs", "20")
-ok("with losses tasks run at home in the end", p["late"] > 0 and p["home"] + p["away"] == 500 and
-   p["messages"]["ask"] > p["messages"]["answer"], p)
-a = protocol("--changes", "lazy", "--runs", "20")[1]["messages"], protocol("--runs", "20")[1]["messages"]
-ok("lazy changes are not sent on their own", a[0]["order"] == a[0]["report"] and a[1]["order"] > a[1]["report"], a)
+ok(
+    "with losses tasks run at home in the end",
+    p["late"] > 0
+    and p["home"] + p["away"] == 500
+    and p["messages"]["ask"] > p["messages"]["answer"],
+    p,
+)
+a = (
+    protocol("--changes", "lazy", "--runs", "20")[1]["messages"],
+    protocol("--runs", "20")[1]["messages"],
+)
+ok(
+    "lazy changes are not sent on their own",
+    a[0]["order"] == a[0]["report"] and a[1]["order"] > a[1]["report"],
+    a,
+)
 d, p = protocol("--release", "0.9", "--arrivals", "2000", "--delay", "0.1")
 ok("released tasks are gone", 100 < d["load"]["total"] < 350, d)
-for what, dead in (("node@100", 1), ("node 0.5.5@100", 1), ("controller 0.3@100", 1), ("top@100", 1),
-                   ("half 0.3@100", 4), ("half 03@100", 4), ("group 0.3@100", 8), ("half 0@100", 32)):
+for what, dead in (
+    ("node@100", 1),
+    ("node 0.5.5@100", 1),
+    ("controller 0.3@100", 1),
+    ("top@100", 1),
+    ("half 0.3@100", 4),
+    ("half 03@100", 4),
+    ("group 0.3@100", 8),
+    ("half 0@100", 32),
+):
     d, p = protocol("--fail", what, "--delay", "0.1")
     total = p["home"] + p["away"]
-    ok(f"{what}: {dead} die, what ran there is lost, all else goes on",
-       p["killed"] == dead and 0 < p["lost"] < 25 * dead and p["late"] == 0 and 490 <= total <= 500 and
-       d["load"]["total"] >= 500 - p["lost"] - (500 - total), p)
-    ok(f"{what}: for no longer than ten heartbeats without a controller", p["without_controller"]["longest"] <= 200, p)
-d, p = protocol("--fail", "top@100", "--fail", "top@150", "--fail", "back@200", "--delay", "0.1", "--runs", "20")
-ok("the next one too, and both come back", p["killed"] == 2 and 0 < p["without_controller"]["mean"] < 5 and
-   d["load"]["total"] + p["lost"] == 500, p)
+    ok(
+        f"{what}: {dead} die, what ran there is lost, all else goes on",
+        p["killed"] == dead
+        and 0 < p["lost"] < 25 * dead
+        and p["late"] == 0
+        and 490 <= total <= 500
+        and d["load"]["total"] >= 500 - p["lost"] - (500 - total),
+        p,
+    )
+    ok(
+        f"{what}: for no longer than ten heartbeats without a controller",
+        p["without_controller"]["longest"] <= 200,
+        p,
+    )
+d, p = protocol(
+    "--fail", "top@100", "--fail", "top@150", "--fail", "back@200", "--delay", "0.1", "--runs", "20"
+)
+ok(
+    "the next one too, and both come back",
+    p["killed"] == 2
+    and 0 < p["without_controller"]["mean"] < 5
+    and d["load"]["total"] + p["lost"] == 500,
+    p,
+)
 d, p = protocol("--fail", "cut 0.5@100..450", "--delay", "0.1")
-ok("a partition: nothing is lost, and it goes on in both parts", p["lost"] == 0 and p["home"] + p["away"] == 500 and
-   0 < p["without_controller"]["longest"] < 240, p)  # three heartbeats, one for each lower node, one more
+ok(
+    "a partition: nothing is lost, and it goes on in both parts",
+    p["lost"] == 0
+    and p["home"] + p["away"] == 500
+    and 0 < p["without_controller"]["longest"] < 240,
+    p,
+)  # three heartbeats, one for each lower node, one more
 d, p = protocol("--fail", "half 0@100", "--fail", "back@200", "--topology", "3,1")
 ok("half of the only group", p["killed"] == 4 and 0 < p["without_controller"]["longest"] < 100, p)
-for bad in ("", "node", "@5", "quake@5", "node@", "node@x", "node@1e2", "node@-1", "node@5 ", "node@1.2.3", "node 64@5",
-            "node 0.0.8@5", "node 0.1@5", "group@5", "group 0.0.1@5", "controller@5", "half@5", "half 0.0.0@5",
-            "top 0@5", "cut 0.1@5", "cut@5..6", "cut 0.1@5..5", "cut 0.1@6..5", "cut 0.1@1...2", "cut 0.1@5..x",
-            "node@501", "cut 0.1@5..501", "back x@5", "node 0.0.0 0.0.1@5"):
+for bad in (
+    "",
+    "node",
+    "@5",
+    "quake@5",
+    "node@",
+    "node@x",
+    "node@1e2",
+    "node@-1",
+    "node@5 ",
+    "node@1.2.3",
+    "node 64@5",
+    "node 0.0.8@5",
+    "node 0.1@5",
+    "group@5",
+    "group 0.0.1@5",
+    "controller@5",
+    "half@5",
+    "half 0.0.0@5",
+    "top 0@5",
+    "cut 0.1@5",
+    "cut@5..6",
+    "cut 0.1@5..5",
+    "cut 0.1@6..5",
+    "cut 0.1@1...2",
+    "cut 0.1@5..x",
+    "node@501",
+    "cut 0.1@5..501",
+    "back x@5",
+    "node 0.0.0 0.0.1@5",
+):
     refused(f"--fail '{bad}'", 2, "--fail", "--messages", "--fail", bad, "--json")
-for bad in (["--messages", "--policy", "hint"], ["--messages", "--policy", "eta1"], ["--messages", "--prefer", "receiver"],
-            ["--messages", "--initiation", "bidirectional"], ["--messages", "--topology", "3,5"],
-            ["--messages", "--plot", "x.svg"], ["--messages", "--loss", "1.5"], ["--messages", "--heartbeat", "0"],
-            ["--loss", "0.1"], ["--fail", "top@5"], ["--heartbeat", "5"],
-            ["--messages"] + ["--fail", "node@5"] * 65):
+for bad in (
+    ["--messages", "--policy", "hint"],
+    ["--messages", "--policy", "eta1"],
+    ["--messages", "--prefer", "receiver"],
+    ["--messages", "--initiation", "bidirectional"],
+    ["--messages", "--topology", "3,5"],
+    ["--messages", "--plot", "x.svg"],
+    ["--messages", "--loss", "1.5"],
+    ["--messages", "--heartbeat", "0"],
+    ["--loss", "0.1"],
+    ["--fail", "top@5"],
+    ["--heartbeat", "5"],
+    ["--messages"] + ["--fail", "node@5"] * 65,
+):
     refused(" ".join(bad)[:60], 2, "", *bad, "--json")
 r = sim("--messages", "--fail", "top@10", "--arrivals", "50")
-ok("text", r.returncode == 0 and b"without a controller" in r.stdout and b"redirect" in r.stdout and not r.stderr, r)
+ok(
+    "text",
+    r.returncode == 0
+    and b"without a controller" in r.stdout
+    and b"redirect" in r.stdout
+    and not r.stderr,
+    r,
+)
 
 # ---- traces ----
 
@@ -167,31 +349,76 @@ finish d
 arrive 63 2.0005 e
 """
 d = figures("--trace", trace(TRACE), "--decisions", "--threshold", "1")
-ok("decisions", [(x["id"], x["at"]) for x in d["decisions"]] == [
-    ("a", "0.0.2"), ("b", "0.0.2"), ("c", "0.0.2"), ("d", "0.0.2"), ("e", "0.7.7")], d)
+ok(
+    "decisions",
+    [(x["id"], x["at"]) for x in d["decisions"]]
+    == [("a", "0.0.2"), ("b", "0.0.2"), ("c", "0.0.2"), ("d", "0.0.2"), ("e", "0.7.7")],
+    d,
+)
 x = d["decisions"][3]
-ok("the fourth goes to a sibling, after one probe", x["to"] != "0.0.2" and x["to"].startswith("0.0.") and
-   x["probes"] == 1 and x["path"][0] == x["at"] and x["path"][-1] == x["to"], x)
+ok(
+    "the fourth goes to a sibling, after one probe",
+    x["to"] != "0.0.2"
+    and x["to"].startswith("0.0.")
+    and x["probes"] == 1
+    and x["path"][0] == x["at"]
+    and x["path"][-1] == x["to"],
+    x,
+)
 ok("loads at the end", d["load"] == {"min": 0, "max": 2.001, "total": 3.501}, d["load"])
 d = figures("--trace", "-", "--decisions", stdin=open("trace", "rb"))
 ok("from standard input", len(d.get("decisions", [])) == 5, d)
-d = figures("--trace", trace(b"\xef\xbb\xbf" + TRACE.replace("# a story\n", "").encode()), "--decisions")
+d = figures(
+    "--trace", trace(b"\xef\xbb\xbf" + TRACE.replace("# a story\n", "").encode()), "--decisions"
+)
 ok("with a byte order mark", len(d.get("decisions", [])) == 5, d)
 d = figures("--trace", trace(""), "--decisions")
 ok("an empty trace", d["decisions"] == [] and d["arrivals"] == 0 and d["mpn"]["mean"] == 0, d)
-d = figures("--trace", trace("arrive 0 1 a\n" * 1 + "arrive 0 1 b\narrive 1 1 c\nfinish c\nfinish b\n"),
-            "--topology", "1,1", "--policy", "eta2", "--decisions")
-ok("refused: to nobody; its end is no event", [x["to"] for x in d["decisions"]] == ["0.0", "0.1", None] and
-   d["load"]["total"] == 1 and d["decisions"][2]["path"] == [], d)
+d = figures(
+    "--trace",
+    trace("arrive 0 1 a\n" * 1 + "arrive 0 1 b\narrive 1 1 c\nfinish c\nfinish b\n"),
+    "--topology",
+    "1,1",
+    "--policy",
+    "eta2",
+    "--decisions",
+)
+ok(
+    "refused: to nobody; its end is no event",
+    [x["to"] for x in d["decisions"]] == ["0.0", "0.1", None]
+    and d["load"]["total"] == 1
+    and d["decisions"][2]["path"] == [],
+    d,
+)
 r = sim("--trace", trace(TRACE), "--decisions", "--threshold", "1")
 ok("decisions as text", b"a at 0.0.2 to 0.0.2, 0 probes\n" in r.stdout, r.stdout)
 
-d, p = protocol("--trace", trace(TRACE + "finish e\narrive 1 1 f\n"), "--decisions", "--threshold", "1", "--delay", "1")
-ok("a trace over messages: each task once, also those that wait for an answer", sorted(
-    x["id"] for x in d["decisions"]) == list("abcdef") and d["load"]["total"] == 2.5 and p["home"] + p["away"] == 6, d)
-d, p = protocol("--trace", trace("".join(f"arrive 0 1 {i}\n" for i in range(20))), "--fail", "node 0@10")
-ok("nothing arrives at a dead node of a trace", p["nowhere"] > 3 and
-   p["home"] + p["away"] + p["nowhere"] == 20 and d["load"]["total"] == p["home"] + p["away"] - p["lost"], d)
+d, p = protocol(
+    "--trace",
+    trace(TRACE + "finish e\narrive 1 1 f\n"),
+    "--decisions",
+    "--threshold",
+    "1",
+    "--delay",
+    "1",
+)
+ok(
+    "a trace over messages: each task once, also those that wait for an answer",
+    sorted(x["id"] for x in d["decisions"]) == list("abcdef")
+    and d["load"]["total"] == 2.5
+    and p["home"] + p["away"] == 6,
+    d,
+)
+d, p = protocol(
+    "--trace", trace("".join(f"arrive 0 1 {i}\n" for i in range(20))), "--fail", "node 0@10"
+)
+ok(
+    "nothing arrives at a dead node of a trace",
+    p["nowhere"] > 3
+    and p["home"] + p["away"] + p["nowhere"] == 20
+    and d["load"]["total"] == p["home"] + p["away"] - p["lost"],
+    d,
+)
 
 BAD = {
     "no such word": ("arrive 0 1 a\ndepart a\n", 2),
@@ -222,66 +449,222 @@ refused("a directory", 2, "directory", "--trace", ".")
 
 # ---- options ----
 
-for bad in (["--topology", "3"], ["--topology", "0,1"], ["--topology", "10,3"], ["--policy", "best"],
-            ["--threshold", "-1"], ["--threshold", "x"], ["--threshold", "1e3"], ["--length", ""],
-            ["--length", "nan"], ["--arrivals", "0"], ["--arrivals", "-5"], ["--arrivals", "1.5"],
-            ["--release", "1.1"], ["--release", "nan"], ["--release", "0x1"], ["--runs", "0"],
-            ["--seed", "x"], ["--seed", "99999999999999999999"], ["--descent", "up"], ["--prefer", "x"],
-            ["--initiation", "x"], ["--changes", "x"], ["--delay", "-1"], ["--delay", "inf"], ["--delay"],
-            ["--bogus"], ["more"], ["--decisions", "--runs", "2"]):
+for bad in (
+    ["--topology", "3"],
+    ["--topology", "0,1"],
+    ["--topology", "10,3"],
+    ["--policy", "best"],
+    ["--threshold", "-1"],
+    ["--threshold", "x"],
+    ["--threshold", "1e3"],
+    ["--length", ""],
+    ["--length", "nan"],
+    ["--arrivals", "0"],
+    ["--arrivals", "-5"],
+    ["--arrivals", "1.5"],
+    ["--release", "1.1"],
+    ["--release", "nan"],
+    ["--release", "0x1"],
+    ["--runs", "0"],
+    ["--seed", "x"],
+    ["--seed", "99999999999999999999"],
+    ["--descent", "up"],
+    ["--prefer", "x"],
+    ["--initiation", "x"],
+    ["--changes", "x"],
+    ["--delay", "-1"],
+    ["--delay", "inf"],
+    ["--delay"],
+    ["--bogus"],
+    ["more"],
+    ["--decisions", "--runs", "2"],
+):
     refused(" ".join(bad), 2, "", *bad, "--json")
 
 # ---- service times ----
 
-LOAD = {"version", "policy", "topology", "arrivals", "runs", "seed", "rho", "service", "discipline", "cpus", "speeds",
-        "transfer_cost", "stale", "hot", "hold", "response", "slowdown", "service_mean", "busy", "fairness",
-        "transfers_per_task", "declined_per_task", "credits_per_task", "held_per_task", "overdue_per_task",
-        "threshold_changes", "messages_per_task", "messages_by_level", "messages", "seconds", "arrivals_per_second",
-        "bytes_per_node"}
+LOAD = {
+    "version",
+    "policy",
+    "topology",
+    "arrivals",
+    "runs",
+    "seed",
+    "rho",
+    "service",
+    "discipline",
+    "cpus",
+    "speeds",
+    "transfer_cost",
+    "stale",
+    "hot",
+    "hold",
+    "response",
+    "slowdown",
+    "service_mean",
+    "busy",
+    "fairness",
+    "transfers_per_task",
+    "declined_per_task",
+    "credits_per_task",
+    "held_per_task",
+    "overdue_per_task",
+    "threshold_changes",
+    "messages_per_task",
+    "messages_by_level",
+    "messages",
+    "seconds",
+    "arrivals_per_second",
+    "bytes_per_node",
+}
 TIMES = ["p50", "p90", "p95", "p99", "p999", "max"]
 means = {}
 for policy in "local", "two", "eta", "eta1", "hint", "jiq", "idle", "shared":
     d = figures("--load", "0.8", "--policy", policy, "--arrivals", "100000")
     own = {"busiest_controller_per_task"} if policy == "idle" else set()
-    ok(f"{policy}: all members are there", set(d) == LOAD | own and d["policy"] == policy and d["speeds"] == [] and
-       isinstance(d["messages"], list) and len(d["messages_by_level"]) == 2, d)
+    ok(
+        f"{policy}: all members are there",
+        set(d) == LOAD | own
+        and d["policy"] == policy
+        and d["speeds"] == []
+        and isinstance(d["messages"], list)
+        and len(d["messages_by_level"]) == 2,
+        d,
+    )
     r = [d["response"][k] for k in TIMES]
-    ok(f"{policy}: percentiles grow", r == sorted(r) and 0.95 < d["response"]["mean"] < 6 and
-       abs(d["service_mean"] - 1) < 0.02 and 0.75 < d["busy"] < 0.85 and 0 < d["fairness"] <= 1, d)
-    ok(f"{policy}: messages add up", abs(sum(m["per_task"] for m in d["messages"]) - d["messages_per_task"]) < 1e-9 and
-       (d["messages_per_task"] > 0) == (policy not in ("local", "shared")), d)
+    ok(
+        f"{policy}: percentiles grow",
+        r == sorted(r)
+        and 0.95 < d["response"]["mean"] < 6
+        and abs(d["service_mean"] - 1) < 0.02
+        and 0.75 < d["busy"] < 0.85
+        and 0 < d["fairness"] <= 1,
+        d,
+    )
+    ok(
+        f"{policy}: messages add up",
+        abs(sum(m["per_task"] for m in d["messages"]) - d["messages_per_task"]) < 1e-9
+        and (d["messages_per_task"] > 0) == (policy not in ("local", "shared")),
+        d,
+    )
     means[policy] = d["response"]["mean"]
-ok("free processors first is nearly as good as one queue", means["shared"] < means["idle"] < 1.05 < means["hint"] <
-   means["eta"] < means["local"], means)
-a, b = figures("--load", "0.9", "--policy", "idle", "--seed", "7"), figures("--load", "0.9", "--policy", "idle", "--seed", "7")
+ok(
+    "free processors first is nearly as good as one queue",
+    means["shared"] < means["idle"] < 1.05 < means["hint"] < means["eta"] < means["local"],
+    means,
+)
+a, b = figures("--load", "0.9", "--policy", "idle", "--seed", "7"), figures(
+    "--load", "0.9", "--policy", "idle", "--seed", "7"
+)
 for x in a, b:
     del x["seconds"], x["arrivals_per_second"]
 ok("a seed repeats its run with service times", a == b and a["arrivals"] == 400000, f"{a}\n{b}")
-ok("at most three messages about credits for a task at any controller", 0 < a["busiest_controller_per_task"] <= 3, a)
-d = figures("--load", "0.5", "--policy", "local", "--service", trace("# seconds\n1\n\n3 # long\n", "times"), "--speeds",
-            "1,2.5", "--cpus", "2", "--discipline", "queue", "--runs", "2", "--arrivals", "50000")
-ok("a file of service times", d["service"] == "times" and d["speeds"] == [1, 2.5] and d["cpus"] == 2 and
-   d["discipline"] == "queue" and abs(d["service_mean"] - 1) < 0.02 and d["response"]["sd"] > 0, d)
-r = sim("--load", "0.9", "--policy", "idle", "--arrivals", "20000", "--hot", "4", "--stale", "0.1", "--service", "pareto")
-ok("text of it", r.returncode == 0 and b"response / mean service time" in r.stdout and not r.stderr, r)
+ok(
+    "at most three messages about credits for a task at any controller",
+    0 < a["busiest_controller_per_task"] <= 3,
+    a,
+)
+d = figures(
+    "--load",
+    "0.5",
+    "--policy",
+    "local",
+    "--service",
+    trace("# seconds\n1\n\n3 # long\n", "times"),
+    "--speeds",
+    "1,2.5",
+    "--cpus",
+    "2",
+    "--discipline",
+    "queue",
+    "--runs",
+    "2",
+    "--arrivals",
+    "50000",
+)
+ok(
+    "a file of service times",
+    d["service"] == "times"
+    and d["speeds"] == [1, 2.5]
+    and d["cpus"] == 2
+    and d["discipline"] == "queue"
+    and abs(d["service_mean"] - 1) < 0.02
+    and d["response"]["sd"] > 0,
+    d,
+)
+r = sim(
+    "--load",
+    "0.9",
+    "--policy",
+    "idle",
+    "--arrivals",
+    "20000",
+    "--hot",
+    "4",
+    "--stale",
+    "0.1",
+    "--service",
+    "pareto",
+)
+ok(
+    "text of it",
+    r.returncode == 0 and b"response / mean service time" in r.stdout and not r.stderr,
+    r,
+)
 refused("a bad service time", 2, "bad:2: ", "--load", "0.5", "--service", trace("1\n0\n", "bad"))
 refused("two in a line", 2, "bad:1: ", "--load", "0.5", "--service", trace("1 2\n", "bad"))
-refused("no service times", 2, "there is no service time in it", "--load", "0.5", "--service", trace("#\n", "bad"))
+refused(
+    "no service times",
+    2,
+    "there is no service time in it",
+    "--load",
+    "0.5",
+    "--service",
+    trace("#\n", "bad"),
+)
 refused("an absent file", 2, "No such file", "--load", "0.5", "--service", "absent")
-refused("more work than hot nodes can do alone", 1, "more work", "--load", "0.5", "--policy", "local", "--hot", "4")
-for bad in (["--load", "1"], ["--load", "0"], ["--load", "x"], ["--load", "0.5", "--policy", "eta2"], ["--policy", "idle"],
-            ["--cpus", "2"], ["--stale", "0.1"], ["--hold", "1"], ["--load", "0.5", "--hold", "1"], ["--speeds", "1"],
-            ["--load", "0.5", "--speeds", "1,0"], ["--load", "0.5", "--speeds", ""], ["--load", "0.5", "--cpus", "65"],
-            ["--load", "0.5", "--hot", "65"], ["--load", "0.5", "--release", "0.5"], ["--load", "0.5", "--messages"],
-            ["--load", "0.5", "--topology", "3,7"], ["--load", "0.5", "--service", ""],
-            ["--load", "0.5", "--threshold", "1"], ["--load", "0.5", "--plot", "x.svg"]):
+refused(
+    "more work than hot nodes can do alone",
+    1,
+    "more work",
+    "--load",
+    "0.5",
+    "--policy",
+    "local",
+    "--hot",
+    "4",
+)
+for bad in (
+    ["--load", "1"],
+    ["--load", "0"],
+    ["--load", "x"],
+    ["--load", "0.5", "--policy", "eta2"],
+    ["--policy", "idle"],
+    ["--cpus", "2"],
+    ["--stale", "0.1"],
+    ["--hold", "1"],
+    ["--load", "0.5", "--hold", "1"],
+    ["--speeds", "1"],
+    ["--load", "0.5", "--speeds", "1,0"],
+    ["--load", "0.5", "--speeds", ""],
+    ["--load", "0.5", "--cpus", "65"],
+    ["--load", "0.5", "--hot", "65"],
+    ["--load", "0.5", "--release", "0.5"],
+    ["--load", "0.5", "--messages"],
+    ["--load", "0.5", "--topology", "3,7"],
+    ["--load", "0.5", "--service", ""],
+    ["--load", "0.5", "--threshold", "1"],
+    ["--load", "0.5", "--plot", "x.svg"],
+):
     refused(" ".join(bad), 2, "", *bad, "--json")
 
 # ---- plots ----
 
 if shutil.which("gnuplot"):
     r = sim("--runs", "5", "--plot", "a plot's.svg", "--json")
-    shape = ElementTree.parse("a plot's.svg").getroot().tag if os.path.exists("a plot's.svg") else ""
+    shape = (
+        ElementTree.parse("a plot's.svg").getroot().tag if os.path.exists("a plot's.svg") else ""
+    )
     ok("figure 3", r.returncode == 0 and not r.stderr and shape.endswith("svg"), r)
     with open("a plot's.svg", encoding="utf-8") as f:
         text = f.read()
@@ -306,12 +689,19 @@ def fake_gnuplot(says):
 with open("kept.svg", "w") as f:
     f.write("mine")
 os.mkfifo("fifo")
-for name, does, says in (("none", None, "gnuplot-nox"), ("one that fails", "exit 3", "status 3"),
-                         ("half a picture", "echo '<svg><desc>some</desc>'", "not drawn all")):
+for name, does, says in (
+    ("none", None, "gnuplot-nox"),
+    ("one that fails", "exit 3", "status 3"),
+    ("half a picture", "echo '<svg><desc>some</desc>'", "not drawn all"),
+):
     env = fake_gnuplot(does) if does else {"PATH": work}
     for there in "kept.svg", "fifo":
         refused(f"{name}: {there}", 1, says, "--plot", there, env=env)
-    ok(f"{name}: both are still there", open("kept.svg").read() == "mine" and os.path.exists("fifo"), os.listdir())
+    ok(
+        f"{name}: both are still there",
+        open("kept.svg").read() == "mine" and os.path.exists("fifo"),
+        os.listdir(),
+    )
     refused(f"{name}: a file that was not there", 1, says, "--plot", "b.svg", env=env)
     ok(f"{name}: is not left", not os.path.exists("b.svg"))
 whole = fake_gnuplot("echo '<svg><desc>some</desc></svg>'")
@@ -319,7 +709,11 @@ os.symlink("/dev/full", "full")
 refused("a full disk", 1, "No space left", "--plot", "full", env=whole)
 ok("leaves the name", os.path.islink("full"))
 r = sim("--plot", "kept.svg", env=whole)
-ok("the picture takes the place of another", r.returncode == 0 and open("kept.svg").read() == "<svg><desc>some</desc></svg>\n", r)
+ok(
+    "the picture takes the place of another",
+    r.returncode == 0 and open("kept.svg").read() == "<svg><desc>some</desc></svg>\n",
+    r,
+)
 
 # ---- progress ----
 
@@ -341,9 +735,17 @@ def on_terminal(*arguments):
 
 
 text = on_terminal("--arrivals", "3000000")
-ok("progress on a terminal", b"running" in text and b"%" in text and text.endswith(b"\r\x1b[K"), text)
+ok(
+    "progress on a terminal",
+    b"running" in text and b"%" in text and text.endswith(b"\r\x1b[K"),
+    text,
+)
 text = on_terminal("--load", "0.9", "--arrivals", "3000000")
-ok("also with service times", b"running" in text and b"%" in text and text.endswith(b"\r\x1b[K"), text)
+ok(
+    "also with service times",
+    b"running" in text and b"%" in text and text.endswith(b"\r\x1b[K"),
+    text,
+)
 r = sim("--arrivals", "1000000")
 ok("none in a pipe", r.returncode == 0 and not r.stderr, r.stderr)
 

@@ -11,11 +11,13 @@ def _neighbours(topology, nodes):
     if kind == "full":
         return lambda a, b: a != b
     if kind == "eh":
+
         def joined(a, b):
             if a.rpartition(".")[0] == b or b.rpartition(".")[0] == a:
                 return True
             (x, _, i), (y, _, j) = a.rpartition("."), b.rpartition(".")
             return x == y and bin(int(i) ^ int(j)).count("1") == 1
+
         return joined
     number = {f"p{i}": i for i in range(nodes)}
     if kind == "ring":
@@ -27,6 +29,7 @@ def _neighbours(topology, nodes):
     def beside(a, b):
         (r, c), (s, d) = divmod(number[a], columns), divmod(number[b], columns)
         return abs(r - s) + abs(c - d) == 1
+
     return beside
 
 
@@ -37,11 +40,18 @@ def check(graph, plan, machine=None, rate=1, startup=0, contention=False, neighb
     placed = {s["task"]: s for s in plan["schedule"]}
     load = {t["id"]: t["work"] for t in graph["tasks"]}
     eps = 1e-6 * max(plan["makespan"], 1)
-    speed = {p["id"]: (p.get("speed", 1), p.get("startup", 0)) for p in machine["processors"]} if machine else None
+    speed = (
+        {p["id"]: (p.get("speed", 1), p.get("startup", 0)) for p in machine["processors"]}
+        if machine
+        else None
+    )
     links = None
     if machine and "links" in machine:
-        links = {k: (w.get("rate", rate), w.get("startup", startup)) for w in machine["links"]
-                 for k in ((w["a"], w["b"]), (w["b"], w["a"]))}
+        links = {
+            k: (w.get("rate", rate), w.get("startup", startup))
+            for w in machine["links"]
+            for k in ((w["a"], w["b"]), (w["b"], w["a"]))
+        }
     if set(placed) != set(load) or len(plan["schedule"]) != len(load):
         return "not all tasks, or some twice"
     used = collections.defaultdict(list)
@@ -70,7 +80,10 @@ def check(graph, plan, machine=None, rate=1, startup=0, contention=False, neighb
             hop = m["hops"][h]
             if joined and not joined(x, y):
                 return f"no link {x} {y}"
-            if hop["start"] < now - eps or abs(hop["finish"] - hop["start"] - e["data"] / r - i) > eps:
+            if (
+                hop["start"] < now - eps
+                or abs(hop["finish"] - hop["start"] - e["data"] / r - i) > eps
+            ):
                 return f"{m} on {x} {y}"
             now = hop["finish"]
             if contention:
@@ -88,15 +101,24 @@ def check(graph, plan, machine=None, rate=1, startup=0, contention=False, neighb
 
 
 def replay(graph, plan, rate=1, startup=0):
-    """The makespan when tasks keep their order on their processors and links serve first come, first served.
-    Messages that come at the same time are served in the order of the plan."""
+    """The makespan when tasks keep their order on their processors and links serve first come,
+    first served. Messages that come at the same time are served in the order of the plan."""
     load = {t["id"]: t["work"] for t in graph["tasks"]}
     data = {(e["from"], e["to"]): e.get("data", 0) for e in graph["edges"]}
-    hops = {(m["from"], m["to"]): [(link, (h["start"], h["finish"])) for link, h in
-                                   zip(itertools.pairwise(m["route"]), m["hops"])] for m in plan["messages"]}
+    hops = {
+        (m["from"], m["to"]): [
+            (link, (h["start"], h["finish"]))
+            for link, h in zip(itertools.pairwise(m["route"]), m["hops"])
+        ]
+        for m in plan["messages"]
+    }
     placed = {s["task"]: s for s in plan["schedule"]}
     number = {t["id"]: i for i, t in enumerate(graph["tasks"])}
-    waits, behind, sends = collections.Counter(b for _, b in data), {}, collections.defaultdict(list)
+    waits, behind, sends = (
+        collections.Counter(b for _, b in data),
+        {},
+        collections.defaultdict(list),
+    )
     for a, b in data:
         sends[a].append(b)
     order = sorted(placed, key=lambda i: (placed[i]["start"], placed[i]["finish"], number[i]))
@@ -106,7 +128,13 @@ def replay(graph, plan, rate=1, startup=0):
             behind[last[p]] = i
             waits[i] += 1
         last[p] = i
-    events, queues, busy, end, count = [], collections.defaultdict(list), set(), 0, itertools.count()
+    events, queues, busy, end, count = (
+        [],
+        collections.defaultdict(list),
+        set(),
+        0,
+        itertools.count(),
+    )
 
     def wake(i, now):
         waits[i] -= 1
@@ -122,13 +150,16 @@ def replay(graph, plan, rate=1, startup=0):
 
     def serve(now):
         """The one that the plan has first, of those at the heads of free links' queues."""
-        heads = [(queues[link][0][1:], link) for link in queues if queues[link] and link not in busy]
+        heads = [
+            (queues[link][0][1:], link) for link in queues if queues[link] and link not in busy
+        ]
         if heads:
             (_, edge, hop), link = min(heads)
             heapq.heappop(queues[link])
             busy.add(link)
             heapq.heappush(events, (now + (data[edge] / rate + startup), next(count), edge, hop))
         return bool(heads)
+
     for i in load:
         waits[i] += 1
         wake(i, 0)

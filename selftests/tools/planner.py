@@ -36,5 +36,11 @@ class Planner:
         """A clear error, and nothing on standard output."""
         r = self.call(problem, *options)
         begins = f"ehctl plan {self.name}: ".encode()
-        ok(name, r.returncode == status and not r.stdout and r.stderr.startswith(begins) and
-           says in r.stderr.decode(), f"{r.returncode} {r.stdout[:200]} {r.stderr}")
+        ok(
+            name,
+            r.returncode == status
+            and not r.stdout
+            and r.stderr.startswith(begins)
+            and says in r.stderr.decode(),
+            f"{r.returncode} {r.stdout[:200]} {r.stderr}",
+        )

@@ -16,22 +16,45 @@ EXEC = ["6.11.0", "6.11.10", "6.12.0", "6.12.1"]
 
 
 def errors(version, *options):
-    """What the compiler says with headers of this version, of 64 bits unless an option says otherwise."""
+    """What the compiler says with headers of this version, of 64 bits unless an option says
+    otherwise."""
     a, b, c = (int(n) for n in version.split("."))
     with tempfile.TemporaryDirectory() as headers:
         os.mkdir(f"{headers}/linux")
         with open(f"{headers}/linux/version.h", "w", encoding="ascii") as f:
-            print(f"#define LINUX_VERSION_CODE {(a << 16) + (b << 8) + c}\n"
-                  "#define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + (c))", file=f)
-        run = subprocess.run(["gcc", "-fsyntax-only", "-I", headers, "-DCONFIG_64BIT=1", *options,
-                              "-x", "c", f"{TOP}/kmod/compat/bad.h"], capture_output=True, text=True)
+            print(
+                (
+                    f"#define LINUX_VERSION_CODE {(a << 16) + (b << 8) + c}\n"
+                    "#define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + (c))"
+                ),
+                file=f,
+            )
+        run = subprocess.run(
+            [
+                "gcc",
+                "-fsyntax-only",
+                "-I",
+                headers,
+                "-DCONFIG_64BIT=1",
+                *options,
+                "-x",
+                "c",
+                f"{TOP}/kmod/compat/bad.h",
+            ],
+            capture_output=True,
+            text=True,
+        )
     return [line for line in run.stderr.splitlines() if "error:" in line]
 
 
 def stops(version, text, *options):
     """The build for this version stops with this one error."""
     found = errors(version, *options)
-    ok(f"{' '.join([version, *options])} is refused", len(found) == 1 and text in found[0], "\n".join(found))
+    ok(
+        f"{' '.join([version, *options])} is refused",
+        len(found) == 1 and text in found[0],
+        "\n".join(found),
+    )
 
 
 def passes(version, *options):
@@ -49,5 +72,11 @@ for v in EXEC:
     passes(v, "-DEHS_HAVE_EXE_FILE_DENY")
     passes(v, "-DEHS_BAD_ASK_AT_LOAD")
 stops("6.12.2", "one of 32 bits", "-UCONFIG_64BIT")
-stops("7.2.13", "one of 32 bits", "-UCONFIG_64BIT", "-DEHS_HAVE_EXE_FILE_DENY", "-DEHS_BAD_ASK_AT_LOAD")
+stops(
+    "7.2.13",
+    "one of 32 bits",
+    "-UCONFIG_64BIT",
+    "-DEHS_HAVE_EXE_FILE_DENY",
+    "-DEHS_BAD_ASK_AT_LOAD",
+)
 done()

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The header, lib/wire/reason.c and syzkaller's description say what uapi/ehsched.yaml says: names, order, numbers."""
+"""The header, lib/wire/reason.c and syzkaller's description say what uapi/ehsched.yaml says: names,
+order, numbers."""
 import os
 import re
 import subprocess
@@ -71,18 +72,41 @@ got = {n: v for n, v in numbers.items() if n.startswith("EHS_CMD_")}
 check("commands", {n: i + 1 for i, n in enumerate(commands)}, got)
 
 reason = next(d for d in spec["definitions"] if d["name"] == "reason")
-listed = subprocess.run([f"{BUILD}/selftests/unit/test_reason", "--list"], check=True,
-                        capture_output=True, text=True).stdout.split()
+listed = subprocess.run(
+    [f"{BUILD}/selftests/unit/test_reason", "--list"], check=True, capture_output=True, text=True
+).stdout.split()
 check("names of lib/wire/reason.c", names(reason["entries"]), listed)
 
 with open(f"{TOP}/selftests/fuzz/ehsched.txt", encoding="utf-8") as f:
     syzkaller = f.read()
-check("syzkaller: each command can be sent", sorted(commands),
-      sorted(re.findall(r"^sendmsg\$(EHS_CMD_\w+)\(", syzkaller, flags=re.M)))
-check("syzkaller: each attribute is named once",
-      sorted(upper(f"ehs-a-{s['name']}-", n) for s in spec["attribute-sets"] for n in names(s["attributes"])),
-      sorted(re.findall(r"\bnl(?:attr|nest)\[(EHS_A_\w+),", syzkaller)))
-made = subprocess.run([sys.executable, f"{TOP}/selftests/fuzz/netlink/grammar.py", "syzkaller", f"{TOP}/uapi/ehsched.yaml"],
-                      check=True, capture_output=True, text=True).stdout
-check("syzkaller: the description is the generated one (make selftests/fuzz/ehsched.txt)", made, syzkaller)
+check(
+    "syzkaller: each command can be sent",
+    sorted(commands),
+    sorted(re.findall(r"^sendmsg\$(EHS_CMD_\w+)\(", syzkaller, flags=re.M)),
+)
+check(
+    "syzkaller: each attribute is named once",
+    sorted(
+        upper(f"ehs-a-{s['name']}-", n)
+        for s in spec["attribute-sets"]
+        for n in names(s["attributes"])
+    ),
+    sorted(re.findall(r"\bnl(?:attr|nest)\[(EHS_A_\w+),", syzkaller)),
+)
+made = subprocess.run(
+    [
+        sys.executable,
+        f"{TOP}/selftests/fuzz/netlink/grammar.py",
+        "syzkaller",
+        f"{TOP}/uapi/ehsched.yaml",
+    ],
+    check=True,
+    capture_output=True,
+    text=True,
+).stdout
+check(
+    "syzkaller: the description is the generated one (make selftests/fuzz/ehsched.txt)",
+    made,
+    syzkaller,
+)
 done()

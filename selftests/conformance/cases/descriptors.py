@@ -10,10 +10,12 @@ DIFFERS = "files-differ"
 
 def at(*pairs):
     """Before the exec: each descriptor under its number."""
+
     def before():
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 300) for fd, _ in pairs]
         for fd, (_, number) in zip(high, pairs):
             os.dup2(fd, number)
+
     return before
 
 
@@ -31,8 +33,15 @@ def pipes(s):
     back, out = os.pipe()
     os.write(w, b"first\nsecond\nthird\n")
     os.close(w)
-    s.run("/bin/bash", "-c", "read a <&7; read b </dev/fd/63; cat /proc/self/fd/7; echo $a $b >&5; echo five >/dev/fd/5;"
-          "echo six >&6; ls /proc/$$/fd", before=at((r, 7), (r, 63), (out, 5), (1, 6)))
+    s.run(
+        "/bin/bash",
+        "-c",
+        (
+            "read a <&7; read b </dev/fd/63; cat /proc/self/fd/7; echo $a $b >&5; echo five"
+            " >/dev/fd/5;echo six >&6; ls /proc/$$/fd"
+        ),
+        before=at((r, 7), (r, 63), (out, 5), (1, 6)),
+    )
     os.close(r)
     os.close(out)
     s.see("five", read_all(back))
@@ -41,8 +50,12 @@ def pipes(s):
 @case("thirty-two descriptors")
 def many(s):
     ends = [os.pipe() for _ in range(32)]
-    s.run("/bin/bash", "-c", "for i in {3..34}; do echo $i >&$i; done",
-          before=at(*((w, 3 + i) for i, (_, w) in enumerate(ends))))
+    s.run(
+        "/bin/bash",
+        "-c",
+        "for i in {3..34}; do echo $i >&$i; done",
+        before=at(*((w, 3 + i) for i, (_, w) in enumerate(ends))),
+    )
     for i, (r, w) in enumerate(ends):
         os.close(w)
         s.see(f"of {3 + i}", read_all(r))
@@ -54,7 +67,13 @@ def rest(s):
     os.write(w, b"".join(b"line %d\n" % i for i in range(500)))
     os.close(w)
     for i in range(3):
-        s.run("/bin/sh", "-c", "read a <&8; read b <&8; echo $a $b", before=at((r, 8)), name=f"run {i}")
+        s.run(
+            "/bin/sh",
+            "-c",
+            "read a <&8; read b <&8; echo $a $b",
+            before=at((r, 8)),
+            name=f"run {i}",
+        )
     s.see("rest", read_all(r))
 
 
@@ -62,16 +81,27 @@ def rest(s):
 def again(s):
     r, w = os.pipe()
     os.set_blocking(r, False)
-    s.run("/usr/bin/python3", "-c", "import os, select\ntry: os.read(9, 1)\nexcept BlockingIOError as e: print(e.strerror)\n"
-          "print(os.get_blocking(9)); os.write(10, b'x'); select.select([9], [], []); print(os.read(9, 9))",
-          before=at((r, 9), (w, 10)))
+    s.run(
+        "/usr/bin/python3",
+        "-c",
+        (
+            "import os, select\ntry: os.read(9, 1)\nexcept BlockingIOError as e:"
+            " print(e.strerror)\nprint(os.get_blocking(9)); os.write(10, b'x'); select.select([9],"
+            " [], []); print(os.read(9, 9))"
+        ),
+        before=at((r, 9), (w, 10)),
+    )
 
 
 @case("a socket in both directions")
 def both(s):
     ours, theirs = socket.socketpair()
-    task = s.start("/bin/bash", "-c", "echo question >&4; read answer <&4; echo $answer; cat <&4; echo over >&4",
-                   before=at((theirs.fileno(), 4)))
+    task = s.start(
+        "/bin/bash",
+        "-c",
+        "echo question >&4; read answer <&4; echo $answer; cat <&4; echo over >&4",
+        before=at((theirs.fileno(), 4)),
+    )
     theirs.close()
     with ours.makefile("rb", 0) as f:
         s.see("asked", f.readline())
@@ -86,7 +116,12 @@ def two_ways(s):
     os.mkfifo(s.file("fifo"))
     fd = os.open(s.file("fifo"), os.O_RDWR)
     os.write(fd, b"one\n")
-    s.run("/bin/sh", "-c", "read a <&3; echo two >&3; read b <&3; echo $a $b; echo three >&3", before=at((fd, 3)))
+    s.run(
+        "/bin/sh",
+        "-c",
+        "read a <&3; echo two >&3; read b <&3; echo $a $b; echo three >&3",
+        before=at((fd, 3)),
+    )
     s.see("left", os.read(fd, 100))
     os.unlink(s.file("fifo"))
 
@@ -108,6 +143,7 @@ def half(s):
 
 
 # ---- files ----
+
 
 @case("a log that is appended to", stays=DIFFERS)
 def log(s):
@@ -132,8 +168,15 @@ def lock(s):
 def sought(s):
     fd = os.open(s.write("in", b"0123456789"), os.O_RDONLY)
     os.lseek(fd, 3, os.SEEK_SET)
-    s.run("/usr/bin/python3", "-c", "import os\nprint(os.lseek(7, 0, 1), os.read(7, 2), os.fstat(7).st_size); os.lseek(7, 9, 0)",
-          before=at((fd, 7)))
+    s.run(
+        "/usr/bin/python3",
+        "-c",
+        (
+            "import os\nprint(os.lseek(7, 0, 1), os.read(7, 2), os.fstat(7).st_size); os.lseek(7,"
+            " 9, 0)"
+        ),
+        before=at((fd, 7)),
+    )
     s.see("offset", os.lseek(fd, 0, os.SEEK_CUR))
 
 
@@ -151,6 +194,7 @@ def dd(s):
     def before():
         fd = os.open(s.file("out"), os.O_RDWR)
         os.dup2(fd, 1)
+
     s.run("/bin/dd", "bs=1", "seek=4", "conv=notrunc", "status=none", data=b"xyz", before=before)
 
 

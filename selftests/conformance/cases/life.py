@@ -7,19 +7,36 @@ from suite import case, sh
 
 
 sh("children that go on after it: their output", "(sleep 0.3; echo late) & echo now")
-sh("children that go on after it: their files",
-   "(sleep 0.3; echo late >late) >/dev/null 2>&1 & echo now; "
-   "until [ -s late ]; do sleep 0.1; done; cat late")
-sh("wait for all children", "for i in 1 2 3 4 5; do (exit $i) & done; for i in 1 2 3 4 5; do wait; done; echo $?")
-sh("a child's status", "(exit 9) & wait $!; echo $?; (kill -9 $(exec sh -c 'echo $PPID')) & wait $!; echo $?")
-sh("a tree of processes", "sh -c 'sh -c \"sh -c \\\"echo deep; exit 3\\\"\"'; echo $?")
+sh(
+    "children that go on after it: their files",
+    (
+        "(sleep 0.3; echo late >late) >/dev/null 2>&1 & echo now; "
+        "until [ -s late ]; do sleep 0.1; done; cat late"
+    ),
+)
+sh(
+    "wait for all children",
+    "for i in 1 2 3 4 5; do (exit $i) & done; for i in 1 2 3 4 5; do wait; done; echo $?",
+)
+sh(
+    "a child's status",
+    "(exit 9) & wait $!; echo $?; (kill -9 $(exec sh -c 'echo $PPID')) & wait $!; echo $?",
+)
+sh("a tree of processes", 'sh -c \'sh -c "sh -c \\"echo deep; exit 3\\""\'; echo $?')
 sh("exec in turn", "exec sh -c 'exec sh -c \"exec echo same process\"'")
-sh("a hundred children", "i=0; while [ $i -lt 100 ]; do /bin/true & i=$((i+1)); done; wait; echo done")
+sh(
+    "a hundred children",
+    "i=0; while [ $i -lt 100 ]; do /bin/true & i=$((i+1)); done; wait; echo done",
+)
 
 
 @case("a daemon outlives the task")
 def daemon(s):
-    task = s.start("/bin/sh", "-c", "setsid sh -c 'sleep 0.5; echo written >daemon' </dev/null >/dev/null 2>&1 & exit 0")
+    task = s.start(
+        "/bin/sh",
+        "-c",
+        "setsid sh -c 'sleep 0.5; echo written >daemon' </dev/null >/dev/null 2>&1 & exit 0",
+    )
     s.see("output", s.collect(task))
     s.see("end", task.wait())
     s.see("written", s.until(lambda: (s.content("daemon") or b"").endswith(b"\n")))
@@ -27,8 +44,11 @@ def daemon(s):
 
 @case("a daemon that forks twice outlives the task")
 def twice(s):
-    text = ("import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n"
-            "fd = os.open('/dev/null', os.O_RDWR)\nfor i in range(3): os.dup2(fd, i)\ntime.sleep(0.5)\nopen('daemon', 'w').write('written\\n')")
+    text = (
+        "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\nfd ="
+        " os.open('/dev/null', os.O_RDWR)\nfor i in range(3): os.dup2(fd,"
+        " i)\ntime.sleep(0.5)\nopen('daemon', 'w').write('written\\n')"
+    )
     task = s.start("/usr/bin/python3", "-c", text)
     s.see("output", s.collect(task))
     s.see("end", task.wait())
@@ -37,7 +57,9 @@ def twice(s):
 
 @case("a daemon that keeps the output open")
 def holds(s):
-    task = s.start("/bin/sh", "-c", "setsid sh -c 'sleep 0.4; echo from the daemon' & echo from the task")
+    task = s.start(
+        "/bin/sh", "-c", "setsid sh -c 'sleep 0.4; echo from the daemon' & echo from the task"
+    )
     s.see("end", task.wait())
     s.see("output", s.collect(task))
 
@@ -47,7 +69,13 @@ def orphan(s):
     """It is a grandchild; its parent is gone before it writes."""
     middle = os.fork()
     if not middle:
-        s.start("/bin/sh", "-c", "echo up >up; sleep 0.5; echo went on >result", stdout=NULL, stderr=NULL)
+        s.start(
+            "/bin/sh",
+            "-c",
+            "echo up >up; sleep 0.5; echo went on >result",
+            stdout=NULL,
+            stderr=NULL,
+        )
         s.until(lambda: s.content("up"))
         os._exit(0)
     os.waitpid(middle, 0)
@@ -58,20 +86,38 @@ def orphan(s):
 def orphan_pipe(s):
     middle = os.fork()
     if not middle:
-        s.start("/bin/sh", "-c", "trap 'echo by a signal >result; exit' PIPE; while :; do echo y || echo failed >result; done", stderr=NULL)
+        s.start(
+            "/bin/sh",
+            "-c",
+            (
+                "trap 'echo by a signal >result; exit' PIPE; while :; do echo y || echo failed"
+                " >result; done"
+            ),
+            stderr=NULL,
+        )
         os._exit(0)
     os.waitpid(middle, 0)
-    s.see("result", s.until(lambda: (s.content("result") or b"").endswith(b"\n")) and s.content("result"))
+    s.see(
+        "result",
+        s.until(lambda: (s.content("result") or b"").endswith(b"\n")) and s.content("result"),
+    )
 
 
 @case("a signal asked for at the parent's death comes")
 def pdeathsig(s):
     import ctypes
+
     prctl = ctypes.CDLL(None).prctl
     middle = os.fork()
     if not middle:
-        s.start("/bin/sh", "-c", "trap 'echo caught >caught; exit' USR1; echo up >up; while :; do sleep 0.1; done",
-                stdout=NULL, stderr=NULL, before=lambda: prctl(1, signal.SIGUSR1, 0, 0, 0))
+        s.start(
+            "/bin/sh",
+            "-c",
+            "trap 'echo caught >caught; exit' USR1; echo up >up; while :; do sleep 0.1; done",
+            stdout=NULL,
+            stderr=NULL,
+            before=lambda: prctl(1, signal.SIGUSR1, 0, 0, 0),
+        )
         s.until(lambda: s.content("up"))
         os._exit(0)
     os.waitpid(middle, 0)
@@ -112,12 +158,13 @@ def many(name, number, **more):
     @case(name, bound=60 if number < 1000 else 900, **more)
     def play(s):
         ends = {}
+        # of some it is asked whether they were away: the agent remembers the last thousand
         for i in range(number):
             task = s.start("/bin/true", stdout=NULL, stderr=NULL)
             end = task.wait()
             ends[end] = ends.get(end, 0) + 1
             if i % 50:
-                s.tasks.pop()   # of some it is asked whether they were away: the agent remembers the last thousand
+                s.tasks.pop()
         s.see("ends", ends)
 
 
@@ -128,7 +175,12 @@ many("5000 short tasks, one after the other", 5000, long=True)
 def silence(name, seconds, **more):
     @case(name, bound=seconds + 30, **more)
     def play(s):
-        task = s.start("/bin/sh", "-c", f"echo begins; sleep {seconds}; echo ends; read a; echo got $a", stdin=PIPE)
+        task = s.start(
+            "/bin/sh",
+            "-c",
+            f"echo begins; sleep {seconds}; echo ends; read a; echo got $a",
+            stdin=PIPE,
+        )
         got = b""
         while b"ends" not in got:
             got += os.read(task.stdout, 100)

@@ -37,12 +37,28 @@ def pipeline(name, *stages, data=TEXT, close_early=None, ignore_ends=()):
             s.see("ends", [t.wait() for t in tasks])
 
 
-pipeline("sort | uniq -c | sort -n", ("/usr/bin/sort",), ("/usr/bin/uniq", "-c"), ("/usr/bin/sort", "-n"))
+pipeline(
+    "sort | uniq -c | sort -n", ("/usr/bin/sort",), ("/usr/bin/uniq", "-c"), ("/usr/bin/sort", "-n")
+)
 pipeline("grep | tr | wc", ("/bin/grep", "7"), ("/usr/bin/tr", "a-z", "A-Z"), ("/usr/bin/wc",))
-pipeline("yes | cat | head", ("/usr/bin/yes",), ("/bin/cat",), ("/usr/bin/head", "-n", "3"), data=b"")
-pipeline("the reader of all closes early", ("/usr/bin/yes",), ("/bin/cat",), ("/bin/cat",), data=b"", close_early=2)
+pipeline(
+    "yes | cat | head", ("/usr/bin/yes",), ("/bin/cat",), ("/usr/bin/head", "-n", "3"), data=b""
+)
+pipeline(
+    "the reader of all closes early",
+    ("/usr/bin/yes",),
+    ("/bin/cat",),
+    ("/bin/cat",),
+    data=b"",
+    close_early=2,
+)
 pipeline("the first fails at once", ("/bin/false",), ("/bin/cat",), ("/usr/bin/wc", "-c"))
-pipeline("the last reads a line only", ("/usr/bin/head", "-c", "100"), ("/bin/cat",), ("/bin/sh", "-c", "read line; echo $line"))
+pipeline(
+    "the last reads a line only",
+    ("/usr/bin/head", "-c", "100"),
+    ("/bin/cat",),
+    ("/bin/sh", "-c", "read line; echo $line"),
+)
 
 
 def within(name, script, **more):
@@ -56,4 +72,10 @@ within("a loop with read", "printf '1\\n2\\n3\\n' | while read n; do echo $((n *
 within("tee and two readers", "tee copy | wc -c; wc -c <copy", data=TEXT)
 within("a here document", "cat <<END\nof $((1 + 1)) lines\nEND")
 within("command substitution", "echo $(echo $(echo deep))")
-within("find, xargs -P", "mkdir d; for i in 1 2 3 4 5 6 7 8; do echo $i >d/$i; done; find d -type f | sort | xargs -P 4 -n 1 cat | sort")
+within(
+    "find, xargs -P",
+    (
+        "mkdir d; for i in 1 2 3 4 5 6 7 8; do echo $i >d/$i; done; find d -type f | sort | xargs"
+        " -P 4 -n 1 cat | sort"
+    ),
+)

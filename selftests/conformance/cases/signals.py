@@ -20,6 +20,7 @@ WAITS = ("/bin/sh", "-c", "echo up; exec sleep 60")
 
 # killed by each signal whose default that is, and not by the others
 for n in [n for n in range(1, 65) if n not in (19, 20, 21, 22, 32, 33)]:
+
     @case(f"{signal_name(n)} from outside")
     def outside(s, n=n):
         task = held(s, *WAITS)
@@ -28,7 +29,9 @@ for n in [n for n in range(1, 65) if n not in (19, 20, 21, 22, 32, 33)]:
             task.kill(signal.SIGKILL)
         s.see("end", task.wait())
 
+
 for n in 1, 2, 3, 10, 12, 13, 14, 18, 28, 34, 50, 64:
+
     @case(f"{signal_name(n)} is caught")
     def caught(s, n=n):
         task = held(s)
@@ -70,6 +73,7 @@ def five(s):
 
 
 for n in signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU:
+
     @case(f"{n.name}, SIGCONT, SIGTERM: what the parent is told")
     def stop(s, n=n):
         task = held(s, *WAITS)
@@ -85,8 +89,13 @@ for n in signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU:
 
 @case("a task that stops itself and is continued")
 def itself(s):
-    task = s.start("/bin/sh", "-c", "kill -STOP $$; read x; echo went on; exit 6", stdin=PIPE,
-                   before=lambda: os.setpgid(0, 0))
+    task = s.start(
+        "/bin/sh",
+        "-c",
+        "kill -STOP $$; read x; echo went on; exit 6",
+        stdin=PIPE,
+        before=lambda: os.setpgid(0, 0),
+    )
     task.wait(os.WUNTRACED | os.WCONTINUED)
     task.kill(signal.SIGCONT)
     task.wait(os.WUNTRACED | os.WCONTINUED)
@@ -136,6 +145,7 @@ def silent(s):
     s.see("reports", task.reports)
     # what was under way comes; then nothing more
     import select
+
     while select.select([task.stdout], [], [], 1)[0]:
         os.read(task.stdout, 1 << 16)
     s.see("more", bool(select.select([task.stdout], [], [], 0.5)[0]))
@@ -161,15 +171,31 @@ def group_two(s):
 
 @case("kill by group: the children of the task, too")
 def group_children(s):
-    task = held(s, "/bin/sh", "-c", "trap : TERM; sh -c 'trap \"echo child; exit\" TERM; echo up; while :; do sleep 0.05; done' & wait; wait; exit 3")
+    task = held(
+        s,
+        "/bin/sh",
+        "-c",
+        (
+            'trap : TERM; sh -c \'trap "echo child; exit" TERM; echo up; while :; do sleep 0.05;'
+            " done' & wait; wait; exit 3"
+        ),
+    )
     os.killpg(task.pid, signal.SIGTERM)
     import select
+
     s.see("child", os.read(task.stdout, 10) if select.select([task.stdout], [], [], 3)[0] else b"")
     task.kill(signal.SIGKILL)
-    task.wait()     # where its child was told, too, it may have ended before
+    task.wait()  # where its child was told, too, it may have ended before
 
 
-CHILDREN = ("/bin/sh", "-c", "trap : TERM; sh -c 'trap \"echo child; exit\" TERM; echo up; while :; do sleep 0.05; done' & read x; exit 3")
+CHILDREN = (
+    "/bin/sh",
+    "-c",
+    (
+        "trap : TERM; sh -c 'trap \"echo child; exit\" TERM; echo up; while :; do sleep 0.05; done'"
+        " & read x; exit 3"
+    ),
+)
 
 
 @case("kill of the task alone: not its children")
@@ -179,9 +205,10 @@ def task_alone(s):
     try:
         os.write(task.stdin, b"\n")
     except BrokenPipeError:
-        pass    # read of some shells ends with a signal that is trapped, so the task may have ended
+        pass  # read of some shells ends with a signal that is trapped, so the task may have ended
     s.see("end", task.wait())
     import select
+
     s.see("child", bool(select.select([task.stdout], [], [], 1)[0]))
     os.killpg(task.pid, signal.SIGTERM)
     s.see("its group", s.collect(task)[0])
@@ -229,11 +256,16 @@ def mixed(s):
     s.see("end", task.wait())
 
 
-@case("a task that signals its parent", known={"heard": "there its parent is ehguest, and the process id is of that host"})
+@case(
+    "a task that signals its parent",
+    known={"heard": "there its parent is ehguest, and the process id is of that host"},
+)
 def parent(s):
     heard = []
     signal.signal(signal.SIGUSR1, lambda *_: heard.append(1))
-    task = s.start("/bin/sh", "-c", "kill -USR1 $PPID; exit 2", before=lambda: os.setresuid(2001, 2001, 2001))
+    task = s.start(
+        "/bin/sh", "-c", "kill -USR1 $PPID; exit 2", before=lambda: os.setresuid(2001, 2001, 2001)
+    )
     s.collect(task)
     task.wait()
     task = s.start("/bin/sh", "-c", "echo $PPID")
@@ -242,7 +274,10 @@ def parent(s):
     s.see("end", task.wait())
 
 
-@case("its process id is that of the parent's child", known={"own": "there it has a process id of that host; at home it is the stub's"})
+@case(
+    "its process id is that of the parent's child",
+    known={"own": "there it has a process id of that host; at home it is the stub's"},
+)
 def own_pid(s):
     task = s.start("/bin/sh", "-c", "echo $$")
     s.see("own", int(s.collect(task)[0]) == task.pid)

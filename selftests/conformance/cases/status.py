@@ -22,11 +22,15 @@ sh("a command that is not there", "no-such-command-anywhere")
 sh("a directory as a command", "/usr/bin")
 
 
-
-@case("a core dump is reported", known={"core": "a core of the stub would be of no use, so none is written at home"}, where=MODULE)
+@case(
+    "a core dump is reported",
+    known={"core": "a core of the stub would be of no use, so none is written at home"},
+    where=MODULE,
+)
 def core(s):
     def limits():
         resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
     task = s.start("/bin/sh", "-c", "kill -QUIT $$", before=limits)
     s.collect(task)
     task.wait()

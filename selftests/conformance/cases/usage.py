@@ -5,7 +5,9 @@ import os
 from scene import NULL
 from suite import case
 
-NO_MODULE = "without the module nothing can put what a remote task used into the account of its stub"
+NO_MODULE = (
+    "without the module nothing can put what a remote task used into the account of its stub"
+)
 
 
 def spend(s, ms, kib=100):
@@ -17,7 +19,8 @@ def spend(s, ms, kib=100):
 
 
 def near(s, value, want, tasks=1):
-    """Within a tenth; the end of each, which it cannot tell of, and that of a stub are in it, too."""
+    """Within a tenth; the end of each, which it cannot tell of, and that of a stub are in it,
+    too."""
     return abs(value - want) < want * 0.1 + 0.04 * s.place.slow * tasks
 
 

@@ -1,16 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""grammar.py c|syzkaller YAML: the netlink family as tables for the fuzzer (grammar.h), or as a description for syzkaller."""
+"""grammar.py c|syzkaller YAML: the netlink family as tables for the fuzzer (grammar.h), or as a
+description for syzkaller."""
 import os
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "kmod"))
-from spec import attribute_set, limits, load, request, upper      # noqa: E402
+from spec import attribute_set, limits, load, request, upper  # noqa: E402
 
 # What a number stands for is not in its type: the fuzzer has live ones of these.
-KINDS = {"cookie": "COOKIE", "pid": "PID", "stub": "PATH", "stub-fd": "STUB", "managed-cgroup-fd": "FD", "guest-cgroup-fd": "FD",
-         "always-cgroup-fd": "FD", "program-fd": "STUB"}
+KINDS = {
+    "cookie": "COOKIE",
+    "pid": "PID",
+    "stub": "PATH",
+    "stub-fd": "STUB",
+    "managed-cgroup-fd": "FD",
+    "guest-cgroup-fd": "FD",
+    "always-cgroup-fd": "FD",
+    "program-fd": "STUB",
+}
 
 
 def kind(attr):
@@ -26,8 +35,10 @@ def c(spec):
         for a in attrs["attributes"]:
             has = limits(spec, a)
             nested = sets.get(a.get("nested-attributes"), -1)
-            out.append(f'\t{{ "{a["name"]}", TYPE_{upper(a["type"])}, KIND_{kind(a)}, {has.get("min", 0)}u, '
-                       f'{has.get("max", has.get("max-len", 0))}u, {nested} }},')
+            out.append(
+                f'\t{{ "{a["name"]}", TYPE_{upper(a["type"])}, KIND_{kind(a)},'
+                f' {has.get("min", 0)}u, {has.get("max", has.get("max-len", 0))}u, {nested} }},'
+            )
         out.append("};")
     out.append("\nconst struct attribute_set sets[] = {")
     out += [f"\t{{ {s}_attributes, {len(attribute_set(spec, s)['attributes'])} }}," for s in sets]
@@ -37,14 +48,18 @@ def c(spec):
         attrs = op.get("attribute-set") or "node"
         numbers = {a["name"]: i for i, a in enumerate(attribute_set(spec, attrs)["attributes"], 1)}
         takes = sum(1 << numbers[name] for name in request(op))
-        out.append(f'\t{{ "{op["name"]}", {sets[attrs]}, {takes}u, {int("do" in op)}, {int("dump" in op)} }},')
+        out.append(
+            f'\t{{ "{op["name"]}", {sets[attrs]}, {takes}u, {int("do" in op)},'
+            f' {int("dump" in op)} }},'
+        )
     out.append("};\nconst unsigned int nr_commands = sizeof(commands) / sizeof(*commands);")
     return "\n".join(out)
 
 
 SYZ_HEAD = """# SPDX-License-Identifier: GPL-2.0-or-later
-# For syzkaller, into its sys/linux/. Generated from uapi/ehsched.yaml by selftests/fuzz/netlink/grammar.py; a test compares
-# the two. The constants are those of uapi/linux/ehsched.h (syz-extract takes them from there).
+# For syzkaller, into its sys/linux/. Generated from uapi/ehsched.yaml by
+# selftests/fuzz/netlink/grammar.py; a test compares the two. The constants are those of
+# uapi/linux/ehsched.h (syz-extract takes them from there).
 
 include <linux/net.h>
 include <uapi/linux/netlink.h>
@@ -53,9 +68,11 @@ include <uapi/linux/ehsched.h>
 
 resource genl_ehsched_family_id[int16]
 
-syz_genetlink_get_family_id$ehsched(name ptr[in, string["ehsched"]], fd sock_nl_generic) genl_ehsched_family_id
+syz_genetlink_get_family_id$ehsched(name ptr[in, string["ehsched"]], fd sock_nl_generic) \
+genl_ehsched_family_id
 
-type msghdr_ehsched[CMD, POLICY] msghdr_netlink[netlink_msg_t[genl_ehsched_family_id, genlmsghdr_t[CMD], POLICY]]
+type msghdr_ehsched[CMD, POLICY] \
+msghdr_netlink[netlink_msg_t[genl_ehsched_family_id, genlmsghdr_t[CMD], POLICY]]
 """
 
 
@@ -82,9 +99,11 @@ def syz_type(spec, a):
 
 def syz_attributes(spec, name, attrs):
     # the attributes that only the kernel sends are named too: it has to refuse them
-    rows = [f"\t{a['name'].replace('-', '_')}\t"
-            f"{'nlnest' if a['type'] == 'nest' else 'nlattr'}[EHS_A_{upper(name)}_{upper(a['name'])}, {syz_type(spec, a)}]"
-            for a in attrs]
+    rows = []
+    for a in attrs:
+        macro = "nlnest" if a["type"] == "nest" else "nlattr"
+        number = f"EHS_A_{upper(name)}_{upper(a['name'])}"
+        rows.append(f"\t{a['name'].replace('-', '_')}\t{macro}[{number}, {syz_type(spec, a)}]")
     return f"ehsched_{name}_attr [\n" + "\n".join(rows) + "\n] [varlen]\n"
 
 
@@ -93,8 +112,10 @@ def syzkaller(spec):
     for op in spec["operations"]["list"]:
         # node-ntf and place-request come from the kernel: to send them must be refused
         name, attrs = op["name"].replace("-", "_"), op.get("attribute-set") or "node"
-        out.append(f"sendmsg$EHS_CMD_{upper(name)}(fd sock_nl_generic, "
-                   f"msg ptr[in, msghdr_ehsched[EHS_CMD_{upper(name)}, ehsched_{attrs}_attr]], f flags[send_flags])")
+        out.append(
+            f"sendmsg$EHS_CMD_{upper(name)}(fd sock_nl_generic, msg ptr[in,"
+            f" msghdr_ehsched[EHS_CMD_{upper(name)}, ehsched_{attrs}_attr]], f flags[send_flags])"
+        )
     out.append("")
     out += [syz_attributes(spec, s["name"], s["attributes"]) for s in spec["attribute-sets"]]
     return "\n".join(out).rstrip("\n")

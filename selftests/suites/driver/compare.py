@@ -7,8 +7,8 @@ ABSENT = "absent"
 
 
 class Known:
-    """The file `known`: a line for each test that differs, with tabs between SUITE, TEST, the beginning of the row of
-    docs/transparency.md that says why, and the reason in short."""
+    """The file `known`: a line for each test that differs, with tabs between SUITE, TEST, the
+    beginning of the row of docs/transparency.md that says why, and the reason in short."""
 
     def __init__(self, path, document):
         self.path, self.tests, self.wrong = path, {}, []
@@ -21,11 +21,17 @@ class Known:
                     continue
                 words = re.split(r"\t+", line)
                 if len(words) != 4 or not all(words):
-                    self.wrong.append(f"{path}:{number}: SUITE, TEST, ROW and REASON are needed, with tabs between them")
+                    self.wrong.append(
+                        f"{path}:{number}: SUITE, TEST, ROW and REASON are needed, with tabs"
+                        " between them"
+                    )
                     continue
                 suite, test, row, reason = words
                 if not any(r.startswith(row) for r in rows):
-                    self.wrong.append(f"{path}:{number}: no row of {os.path.basename(document)} begins with: {row}")
+                    self.wrong.append(
+                        f"{path}:{number}: no row of {os.path.basename(document)} begins with:"
+                        f" {row}"
+                    )
                 if (suite, test) in self.tests:
                     self.wrong.append(f"{path}:{number}: {suite} {test} is there twice")
                 self.tests[suite, test] = reason
@@ -35,8 +41,8 @@ class Known:
 
 
 class Comparison:
-    """same, and what is not: differ {test: (here, away)}, unsteady {test: (here, away, another result here)}, known, gone (known
-    ones that do not differ). `again`: more runs here."""
+    """same, and what is not: differ {test: (here, away)}, unsteady {test: (here, away, another
+    result here)}, known, gone (known ones that do not differ). `again`: more runs here."""
 
     def __init__(self, here, away, known, again=()):
         self.differ, self.unsteady, self.known, self.gone, self.same = {}, {}, {}, {}, 0

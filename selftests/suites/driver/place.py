@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the suites run: on one of two agents of this machine, in network namespaces, that see the same files."""
+"""Where the suites run: on one of two agents of this machine, in network namespaces, that see the
+same files."""
 
 import collections, ctypes, os, shutil, signal, subprocess, sys, threading, time
 
@@ -12,12 +13,19 @@ from proc import send, stat
 from tree import BUILD
 from wait import until
 
-CACHE = os.path.join(os.environ.get("EHS_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "ehsched"), "suites")
-TOP = "/mnt"                            # the cache, for this process and its children: the same path for all users
-AWAY = os.path.join(TOP, "away")        # while the stub is in it, programs leave
+CACHE = os.path.join(
+    os.environ.get("EHS_CACHE")
+    or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "ehsched"),
+    "suites",
+)
+TOP = "/mnt"  # the cache, for this process and its children: the same path for all users
+AWAY = os.path.join(TOP, "away")  # while the stub is in it, programs leave
 USER = users.THREE
 # Nobody is overloaded, an ask may take its time, and a task of a suite is not lost.
-SETTINGS = "threshold-floor = 100000\nheartbeat = 3000\ntime-limit = 10000\njob-limit = 600000\nguests = 1000\ndwell = 0"
+SETTINGS = (
+    "threshold-floor = 100000\nheartbeat = 3000\ntime-limit = 10000\njob-limit = 600000\nguests ="
+    " 1000\ndwell = 0"
+)
 ROOM = {"command": "set", "threshold": 100000000, "length": 0, "load-index": "tasks"}
 
 
@@ -58,7 +66,7 @@ class Agents:
 
     def __init__(self, view="shared"):
         """`view`: whose files tasks see that left."""
-        users.add()         # a mount namespace of this process, too
+        users.add()  # a mount namespace of this process, too
         os.makedirs(CACHE, mode=0o755, exist_ok=True)
         if not Agents.mounted and libc.mount(CACHE.encode(), TOP.encode(), None, MS_BIND, None):
             raise OSError(ctypes.get_errno(), f"cannot mount {CACHE} at {TOP}")
@@ -70,7 +78,12 @@ class Agents:
             raise RuntimeError("two agents did not come up together: " + self.log())
         for i in range(2):
             self.cluster.ask(i, ROOM)
-        if not until(lambda: all(n["threshold"] == 100000 for n in self.cluster.ask(0, {"command": "status"})["nodes"])):
+        if not until(
+            lambda: all(
+                n["threshold"] == 100000
+                for n in self.cluster.ask(0, {"command": "status"})["nodes"]
+            )
+        ):
             raise RuntimeError("the agents do not take settings: " + self.log())
         self.events = Events(self.cluster)
         self.mounts = os.readlink("/proc/self/ns/mnt")
@@ -89,7 +102,8 @@ class Agents:
         return self.events.left, collections.Counter(self.events.stayed)
 
     def run(self, script, tree, log, environment, uid, bound, show):
-        """A script of sh in the tree, on node 0. Its exit status, or None: it was not over in time."""
+        """A script of sh in the tree, on node 0. Its exit status, or None: it was not over in
+        time."""
         temporary = os.path.join(TOP, "tmp")
         shutil.rmtree(temporary, ignore_errors=True)
         os.mkdir(temporary)
@@ -100,9 +114,16 @@ class Agents:
         with open(log, "wb") as out, self.cluster.net.enter(0):
             # the user's, as if his shell had opened it
             os.fchown(out.fileno(), uid, uid)
-            p = subprocess.Popen(["/bin/sh", "-c", script], cwd=tree, stdin=subprocess.DEVNULL, stdout=out,
-                                 stderr=subprocess.STDOUT, env={**environment, "TMPDIR": temporary, "HOME": home},
-                                 start_new_session=True, preexec_fn=lambda: become(uid))
+            p = subprocess.Popen(
+                ["/bin/sh", "-c", script],
+                cwd=tree,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env={**environment, "TMPDIR": temporary, "HOME": home},
+                start_new_session=True,
+                preexec_fn=lambda: become(uid),
+            )
         end = time.monotonic() + bound
         status = None
         try:
@@ -111,7 +132,7 @@ class Agents:
                     status = p.wait(1)
                 except subprocess.TimeoutExpired:
                     show()
-        finally:    # also when this driver is to end
+        finally:  # also when this driver is to end
             self.clean(p.pid, uid)
             p.wait()
             shutil.rmtree(temporary, ignore_errors=True)
@@ -120,7 +141,11 @@ class Agents:
     def clean(self, session, uid):
         """Ends what a run has left: its session, and what its user has in this mount namespace."""
         for _ in range(100):
-            found = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self.is_left(pid, session, uid)]
+            found = [
+                pid
+                for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+                if self.is_left(pid, session, uid)
+            ]
             for pid in found:
                 send(pid, signal.SIGKILL)
             if not found:
@@ -133,7 +158,10 @@ class Agents:
             if not its or its[1] in "ZX":
                 return False
             return int(its[4]) == session or (
-                uid and os.stat(f"/proc/{pid}").st_uid == uid and os.readlink(f"/proc/{pid}/ns/mnt") == self.mounts)
+                uid
+                and os.stat(f"/proc/{pid}").st_uid == uid
+                and os.readlink(f"/proc/{pid}/ns/mnt") == self.mounts
+            )
         except OSError:
             return False
 

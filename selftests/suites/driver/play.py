@@ -34,8 +34,8 @@ def last_line(path):
 
 
 class Play:
-    """A suite at a place, which has `top`, `away`, `user`, run(), stub() and counts() (place.py). `kept`: the directory for what
-    the runs say."""
+    """A suite at a place, which has `top`, `away`, `user`, run(), stub() and counts() (place.py).
+    `kept`: the directory for what the runs say."""
 
     def __init__(self, name, suite, place, kept):
         self.name, self.suite, self.place, self.kept = name, suite, place, kept
@@ -47,15 +47,29 @@ class Play:
         os.makedirs(kept)
 
     def source(self):
-        missing = [p for p in self.suite.needs if subprocess.run(
-            ["dpkg-query", "-W", "-f", "${db:Status-Status}", p], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            check=False).stdout != b"installed"]
+        missing = [
+            p
+            for p in self.suite.needs
+            if subprocess.run(
+                ["dpkg-query", "-W", "-f", "${db:Status-Status}", p],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                check=False,
+            ).stdout
+            != b"installed"
+        ]
         if missing:
             raise Failed(f"these packages are missing: apt-get install {' '.join(missing)}")
         show(f"{self.name}: fetching")
         where = [self.suite.git, self.suite.commit] if self.suite.git else []
-        got = subprocess.run([SOURCE, self.suite.package, *where],
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        got = subprocess.run(
+            [SOURCE, self.suite.package, *where],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
         if got.returncode:
             raise Failed(got.stderr.strip())
         return got.stdout.strip()
@@ -63,8 +77,20 @@ class Play:
     def key(self):
         """What the built tree depends on."""
         suite = self.suite
-        digest = hashlib.sha256(repr((suite.package, suite.version, suite.git, suite.commit, suite.build, suite.programs,
-                                      suite.root, sorted(suite.environment.items()))).encode())
+        digest = hashlib.sha256(
+            repr(
+                (
+                    suite.package,
+                    suite.version,
+                    suite.git,
+                    suite.commit,
+                    suite.build,
+                    suite.programs,
+                    suite.root,
+                    sorted(suite.environment.items()),
+                )
+            ).encode()
+        )
         with open(os.path.join(DRIVER, "front.c"), "rb") as f:
             digest.update(f.read())
         return digest.hexdigest()
@@ -84,10 +110,22 @@ class Play:
         os.chmod(self.tree, 0o755)
         log = os.path.join(self.folder, "build.log")
         began = time.monotonic()
-        status = self.place.run(self.suite.build, self.tree, log, self.suite.environment, self.uid, 3600,
-                                lambda: show(f"{self.name}: building, {time.monotonic() - began:.0f} s: {last_line(log)}"))
+        status = self.place.run(
+            self.suite.build,
+            self.tree,
+            log,
+            self.suite.environment,
+            self.uid,
+            3600,
+            lambda: show(
+                f"{self.name}: building, {time.monotonic() - began:.0f} s: {last_line(log)}"
+            ),
+        )
         if status:
-            raise Failed(f"the build ended with status {status}: {last_line(log)} ({self.place.cache}/{self.name}/build.log)")
+            raise Failed(
+                f"the build ended with status {status}:"
+                f" {last_line(log)} ({self.place.cache}/{self.name}/build.log)"
+            )
         self.put_fronts()
         os.rename(self.tree, self.built)
         with open(os.path.join(self.folder, "key"), "w") as f:
@@ -96,8 +134,19 @@ class Play:
     def put_fronts(self):
         """Puts a program that can send it away in the place of each that is tested."""
         front = os.path.join(self.folder, "front")
-        subprocess.run(["musl-gcc", "-Os", "-static", "-Wall", f'-DFRONT_AWAY="{self.place.away}"', "-o", front,
-                        os.path.join(DRIVER, "front.c")], check=True)
+        subprocess.run(
+            [
+                "musl-gcc",
+                "-Os",
+                "-static",
+                "-Wall",
+                f'-DFRONT_AWAY="{self.place.away}"',
+                "-o",
+                front,
+                os.path.join(DRIVER, "front.c"),
+            ],
+            check=True,
+        )
         paths = self.suite.paths(self.tree)
         if not paths:
             raise Failed(f"it has none of the programs {' '.join(self.suite.programs)}")
@@ -112,7 +161,8 @@ class Play:
             os.utime(path, ns=(st.st_atime_ns, st.st_mtime_ns))
 
     def play(self, way):
-        """{test: result} of a run, which is "here", "away" or "again" (here). Sets self.said[way]."""
+        """{test: result} of a run, which is "here", "away" or "again" (here). Sets
+        self.said[way]."""
         shutil.rmtree(self.tree, ignore_errors=True)
         subprocess.run(["cp", "-a", self.built, self.tree], check=True)
         log = os.path.join(self.kept, f"{way}.log")
@@ -120,8 +170,17 @@ class Play:
         left, stayed = self.place.counts()
         self.place.stub(way == "away")
         try:
-            status = self.place.run(self.suite.run, self.tree, log, self.suite.environment, self.uid, self.suite.bound,
-                                    lambda: show(f"{self.name}: {way}, {time.monotonic() - began:.0f} s: {last_line(log)}"))
+            status = self.place.run(
+                self.suite.run,
+                self.tree,
+                log,
+                self.suite.environment,
+                self.uid,
+                self.suite.bound,
+                lambda: show(
+                    f"{self.name}: {way}, {time.monotonic() - began:.0f} s: {last_line(log)}"
+                ),
+            )
         finally:
             self.place.stub(False)
         after, why = self.place.counts()
@@ -134,25 +193,33 @@ class Play:
         if way == "away":
             stayed = why - stayed
             said += f", {after - left} tasks left, {sum(stayed.values())} stayed"
-            said += f" ({', '.join(f'{r}: {n}' for r, n in sorted(stayed.items()))})" if stayed else ""
+            said += (
+                f" ({', '.join(f'{r}: {n}' for r, n in sorted(stayed.items()))})" if stayed else ""
+            )
         show(f"{self.name} {self.suite.version}, {said}", end=True)
         if not found:
             raise Failed(f"no result of a test was found: {last_line(log)} ({log})")
         if way == "away" and after == left:
             raise Failed("none of its tasks left")
         if way == "away" and 2 * sum(stayed.values()) > after - left:
-            raise Failed(f"{after - left} of its tasks left, but {sum(stayed.values())} stayed or came back")
+            raise Failed(
+                f"{after - left} of its tasks left, but {sum(stayed.values())} stayed or came back"
+            )
         return found
 
     def keep(self, way):
-        """What each test said: what the harnesses of automake, autoconf and DejaGnu have kept, and all in a directory `out`."""
+        """What each test said: what the harnesses of automake, autoconf and DejaGnu have kept, and
+        all in a directory `out`."""
         for folder, _, names in os.walk(self.tree):
             for name in names:
                 path = os.path.join(folder, name)
                 if name.endswith(".trs"):
                     path = path[:-4] + ".log" if name[:-4] + ".log" in names else path
-                elif name != "testsuite.log" and not (name.endswith(".log") and name[:-4] + ".sum" in names) and (
-                        os.path.basename(folder) != "out" or not os.path.isfile(path)):
+                elif (
+                    name != "testsuite.log"
+                    and not (name.endswith(".log") and name[:-4] + ".sum" in names)
+                    and (os.path.basename(folder) != "out" or not os.path.isfile(path))
+                ):
                     continue
                 to = os.path.join(self.kept, way, os.path.relpath(path, self.tree))
                 os.makedirs(os.path.dirname(to), exist_ok=True)
@@ -164,7 +231,8 @@ class Play:
         here, away = self.play("here"), self.play("away")
         again = []
         result = Comparison(here, away, known)
-        # a test that does not do the same here each time says nothing; one of three times takes a few to be seen
+        # a test that does not do the same here each time says nothing; one of three times takes a
+        # few to be seen
         while result.differ and len(again) < AGAIN:
             again.append(self.play("again"))
             result = Comparison(here, away, known, again)

@@ -6,6 +6,7 @@ import collections, hashlib, os, re
 
 def automake(*folders):
     """The .trs files that automake's harness writes, below these directories of the tree."""
+
     def read(tree, log):
         found = {}
         for folder in folders or ("",):
@@ -14,8 +15,14 @@ def automake(*folders):
                 for name in names:
                     if name.endswith(".trs"):
                         path = os.path.join(place, name)
-                        found.update(trs(os.path.relpath(path[:-4], tree), open(path, errors="replace").read()))
+                        found.update(
+                            trs(
+                                os.path.relpath(path[:-4], tree),
+                                open(path, errors="replace").read(),
+                            )
+                        )
         return found
+
     return read
 
 
@@ -28,7 +35,8 @@ def trs(test, text):
 
 
 def lines(pattern):
-    """A line of the log for each test, with the groups `test` and `result`. One that comes again gets a number."""
+    """A line of the log for each test, with the groups `test` and `result`. One that comes again
+    gets a number."""
     expression = re.compile(pattern, re.M)
 
     def read(tree, log):
@@ -40,6 +48,7 @@ def lines(pattern):
                 name = f"{match['test'].strip()} ({again})"
             found[name] = match["result"].strip()
         return found
+
     return read
 
 
@@ -55,7 +64,9 @@ def tap(tree, log):
             result, number, name = match.groups()
             directive = re.search(r"# *(skip|todo)\b", name, re.I)
             name = re.sub(r" *#.*", "", name)
-            found[f"{file}{number} {name}".strip()] = result + (" " + directive[1].lower() if directive else "")
+            found[f"{file}{number} {name}".strip()] = result + (
+                " " + directive[1].lower() if directive else ""
+            )
     return found
 
 
@@ -66,7 +77,9 @@ def unittest(tree, log):
         match = re.match(r"(\w+) \(([\w.]+)\)", line)
         if match and (" ... " in line or line.endswith(")")):
             test = match[2] if match[2].endswith("." + match[1]) else f"{match[2]}.{match[1]}"
-        match = re.search(r"(?:\.\.\. |^)(ok|FAIL|ERROR|skipped|expected failure|unexpected success)\b", line)
+        match = re.search(
+            r"(?:\.\.\. |^)(ok|FAIL|ERROR|skipped|expected failure|unexpected success)\b", line
+        )
         if match and test:
             found[test] = match[1]
             test = None
@@ -74,7 +87,9 @@ def unittest(tree, log):
 
 
 def outputs(folder):
-    """A file for each test, NAME.out: its output, and its status in the last line. They are compared byte for byte."""
+    """A file for each test, NAME.out: its output, and its status in the last line. They are
+    compared byte for byte."""
+
     def read(tree, log):
         found = {}
         top = os.path.join(tree, folder)
@@ -82,14 +97,20 @@ def outputs(folder):
             if name.endswith(".out"):
                 data = open(os.path.join(top, name), "rb").read()
                 status = data.rstrip().rsplit(b"\n", 1)[-1].decode(errors="replace")
-                found[name[:-4]] = f"{status}, {len(data)} bytes, {hashlib.sha256(data).hexdigest()[:12]}"
+                found[
+                    name[:-4]
+                ] = f"{status}, {len(data)} bytes, {hashlib.sha256(data).hexdigest()[:12]}"
         return found
+
     return read
 
 
 def dejagnu(*tools):
     """TOOL/testsuite/TOOL.sum of DejaGnu. What a failed test adds to its name follows a comma."""
-    expression = re.compile(r"^(PASS|FAIL|XPASS|XFAIL|KPASS|KFAIL|UNTESTED|UNRESOLVED|UNSUPPORTED|ERROR): ([^,\n]*)", re.M)
+    expression = re.compile(
+        r"^(PASS|FAIL|XPASS|XFAIL|KPASS|KFAIL|UNTESTED|UNRESOLVED|UNSUPPORTED|ERROR): ([^,\n]*)",
+        re.M,
+    )
 
     def read(tree, log):
         found = {}
@@ -101,14 +122,17 @@ def dejagnu(*tools):
                 again[test] += 1
                 found[f"{tool} {test}" + (f" ({again[test]})" if again[test] > 1 else "")] = result
         return found
+
     return read
 
 
 def all_of(*readers):
     """What several readers find."""
+
     def read(tree, log):
         found = {}
         for reader in readers:
             found.update(reader(tree, log))
         return found
+
     return read

@@ -4,22 +4,56 @@
 import glob, importlib.util, os
 
 SUITES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": "/bin/sh", "USER": "eht3", "LOGNAME": "eht3",
-               "TZ": "UTC", "TERM": "dumb"}
+ENVIRONMENT = {
+    "LC_ALL": "C",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "SHELL": "/bin/sh",
+    "USER": "eht3",
+    "LOGNAME": "eht3",
+    "TZ": "UTC",
+    "TERM": "dumb",
+}
 
 
 class Suite:
     """`package`: a source package of Debian 12 whose upstream version this was written for.
-    `build`, `run`: scripts of sh, in the tree, as an ordinary user (`root`: as root).
-    `programs`: those that are tested, as patterns of paths in the tree. Each exec of them is what is sent away.
+    `build`, `run`: scripts of sh, in the tree, as an ordinary user (`root`: as root). `programs`:
+    those that are tested, as patterns of paths in the tree. Each exec of them is what is sent away.
     `results`: reads what the tests said; `default`: run by `make check-suites` without SUITES, too.
-    `bound`: seconds for a run, here or away. `needs`: Debian packages for the build.
-    `view`: whose files its tasks see. `git`, `commit`: where the source is, if it is not Debian's."""
+    `bound`: seconds for a run, here or away. `needs`: Debian packages for the build. `view`: whose
+    files its tasks see. `git`, `commit`: where the source is, if it is not Debian's."""
 
-    def __init__(self, package, version, build, programs, run, results, bound=900, default=False, root=False, needs=(),
-                 environment=None, view="shared", git=None, commit=None):
-        self.package, self.version, self.build, self.programs, self.run = package, version, build, programs, run
-        self.results, self.bound, self.default, self.root, self.needs = results, bound, default, root, tuple(needs)
+    def __init__(
+        self,
+        package,
+        version,
+        build,
+        programs,
+        run,
+        results,
+        bound=900,
+        default=False,
+        root=False,
+        needs=(),
+        environment=None,
+        view="shared",
+        git=None,
+        commit=None,
+    ):
+        self.package, self.version, self.build, self.programs, self.run = (
+            package,
+            version,
+            build,
+            programs,
+            run,
+        )
+        self.results, self.bound, self.default, self.root, self.needs = (
+            results,
+            bound,
+            default,
+            root,
+            tuple(needs),
+        )
         self.view, self.git, self.commit = view, git, commit
         self.environment = {**ENVIRONMENT, **(environment or {})}
 
@@ -45,4 +79,7 @@ def load(path):
 
 def all_suites():
     """{name: Suite}"""
-    return {os.path.basename(path)[:-3]: load(path) for path in sorted(glob.glob(os.path.join(SUITES, "*.py")))}
+    return {
+        os.path.basename(path)[:-3]: load(path)
+        for path in sorted(glob.glob(os.path.join(SUITES, "*.py")))
+    }
