@@ -28,14 +28,17 @@ def lint(top):
 
 # ---- the tree
 
-TOOLS = ("layers", "format", "codespell", "shellcheck")
+TOOLS = ("layers", "format", "python", "codespell", "shellcheck")
 found, status, said = lint(TOP)
 ok("all of them were asked", tuple(found) == TOOLS, said)
 for tool in TOOLS:
     lines = found.get(tool, ["was not asked"])
     ok(f"{tool} finds nothing", not lines, "\n".join(lines))
-ok("the exit status says whether there are findings", status == (1 if any(found.values()) else 0),
-   f"{status}\n{said}")
+ok(
+    "the exit status says whether there are findings",
+    status == (1 if any(found.values()) else 0),
+    f"{status}\n{said}",
+)
 
 # ---- a small tree, in which each has one finding
 
@@ -46,6 +49,8 @@ CLEAN = {
     "kmod/made.c": "/* Do not edit directly, auto-generated from: */\nint  made ;\n",
     "selftests/good.sh": "# shellcheck shell=sh\necho good\n",
     "selftests/good": "#!/bin/sh\necho good\n",
+    "selftests/good.py": "x = 1\n",
+    "selftests/script": "#!/usr/bin/env python3\nx = 1\n",
     # no script of the shell
     "selftests/other": "#!/usr/bin/awk -f\n{ x = $1 }\n",
     "selftests/lint/layers.conf": "kmod:\nagent/base:\nagent/home: agent/base\n",
@@ -54,19 +59,63 @@ CLEAN = {
 # in two parts: here it is none
 WRONG = "t" + "eh"
 FINDINGS = (
-    ("layers", "an include that runs upward", "agent/base/good.c", '#include "home/late.h"\n',
-     r"agent/base/good\.c:\d+: upward: agent/base may not include agent/home/late\.h"),
-    ("format", "a line that is not formatted", "agent/base/good.c", "\nint  two;\n",
-     r"agent/base/good\.c:8: not formatted by \.clang-format: "
-     r"clang-format-14 -i agent/base/good\.c"),
-    ("format", "one of a header", "agent/base/good.h", "int  two(void);\n",
-     r"agent/base/good\.h:2: .*"),
-    ("codespell", "a word", "selftests/words.md", f"{WRONG}\n",
-     rf"\./selftests/words\.md:1: {WRONG} ==> .*"),
-    ("shellcheck", "a script with a name", "selftests/good.sh", "y=1\n",
-     r"selftests/good\.sh:3:1: warning: y appears unused.*\[SC2034\]"),
-    ("shellcheck", "a script known by its first line", "selftests/good", 'cd /srv\necho\n',
-     r"selftests/good:3:1: warning: Use 'cd \.\.\. .*\[SC2164\]"),
+    (
+        "layers",
+        "an include that runs upward",
+        "agent/base/good.c",
+        '#include "home/late.h"\n',
+        r"agent/base/good\.c:\d+: upward: agent/base may not include agent/home/late\.h",
+    ),
+    (
+        "format",
+        "a line that is not formatted",
+        "agent/base/good.c",
+        "\nint  two;\n",
+        r"agent/base/good\.c:8: not formatted by \.clang-format: "
+        r"clang-format-14 -i agent/base/good\.c",
+    ),
+    (
+        "format",
+        "one of a header",
+        "agent/base/good.h",
+        "int  two(void);\n",
+        r"agent/base/good\.h:2: .*",
+    ),
+    (
+        "python",
+        "what black would write otherwise",
+        "selftests/good.py",
+        "y = 1;\n",
+        r"selftests/good\.py:1: not formatted by pyproject\.toml: black selftests/good\.py",
+    ),
+    (
+        "python",
+        "a long line in a script known by its first line",
+        "selftests/script",
+        "# " + 99 * "y" + "\n",
+        r"selftests/script:3: more than 100 columns",
+    ),
+    (
+        "codespell",
+        "a word",
+        "selftests/words.md",
+        f"{WRONG}\n",
+        rf"\./selftests/words\.md:1: {WRONG} ==> .*",
+    ),
+    (
+        "shellcheck",
+        "a script with a name",
+        "selftests/good.sh",
+        "y=1\n",
+        r"selftests/good\.sh:3:1: warning: y appears unused.*\[SC2034\]",
+    ),
+    (
+        "shellcheck",
+        "a script known by its first line",
+        "selftests/good",
+        "cd /srv\necho\n",
+        r"selftests/good:3:1: warning: Use 'cd \.\.\. .*\[SC2164\]",
+    ),
 )
 
 
@@ -80,8 +129,13 @@ def write(top, name, text):
 with tempfile.TemporaryDirectory() as small:
     os.makedirs(f"{small}/selftests/lib")
     os.makedirs(f"{small}/selftests/lint")
-    for name in (".clang-format", ".shellcheckrc", "selftests/lib/includes.py",
-                 *(f"selftests/lint/{t}" for t in ("run", *TOOLS))):
+    for name in (
+        ".clang-format",
+        ".shellcheckrc",
+        "pyproject.toml",
+        "selftests/lib/includes.py",
+        *(f"selftests/lint/{t}" for t in ("run", *TOOLS)),
+    ):
         shutil.copy(f"{TOP}/{name}", f"{small}/{name}")
     for name, text in CLEAN.items():
         write(small, name, text)
@@ -91,10 +145,16 @@ with tempfile.TemporaryDirectory() as small:
     for tool, what, name, more, wanted in FINDINGS:
         write(small, name, CLEAN.get(name, "") + more)
         found, status, said = lint(small)
-        ok(f"{tool} finds {what}", status == 1 and len(found.get(tool, ())) == 1
-           and re.fullmatch(wanted, found[tool][0]), said)
-        ok(f"and no other tool does: {what}",
-           not any(lines for other, lines in found.items() if other != tool), said)
+        ok(
+            f"{tool} finds {what}",
+            status == 1 and len(found.get(tool, ())) == 1 and re.fullmatch(wanted, found[tool][0]),
+            said,
+        )
+        ok(
+            f"and no other tool does: {what}",
+            not any(lines for other, lines in found.items() if other != tool),
+            said,
+        )
         if name in CLEAN:
             write(small, name, CLEAN[name])
         else:
@@ -103,6 +163,10 @@ with tempfile.TemporaryDirectory() as small:
     # one that cannot look says so, and is not counted as one that finds nothing
     write(small, ".clang-format", "BasedOnStyle: none of them\n")
     found, status, said = lint(small)
-    ok("a tool that could not look is a finding", status == 1
-       and any("format failed: exit status" in line for line in found.get("format", ())), said)
+    ok(
+        "a tool that could not look is a finding",
+        status == 1
+        and any("format failed: exit status" in line for line in found.get("format", ())),
+        said,
+    )
 done()
