@@ -6,7 +6,9 @@ import fcntl, os, re, signal, socket, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
-from cluster import AGENT, Cluster, frame, read_frame
+from cluster import Cluster
+from commands import AGENT
+from frames import frame, read_frame
 from ktap import done, ok
 from tree import BUILD
 from wait import WAIT, until
@@ -22,7 +24,7 @@ def check(conf):
 
 
 def threshold():
-    return c.ask(0, {"command": "status"})["nodes"][0]["threshold"]
+    return c.status(0)["nodes"][0]["threshold"]
 
 
 def reload(new, expect):
@@ -33,9 +35,7 @@ def reload(new, expect):
 
 
 def ehctl(*words):
-    return subprocess.run(
-        c.words(0, os.path.join(BUILD, "bin", "ehctl"), *words), capture_output=True, text=True
-    )
+    return c.call(0, [os.path.join(BUILD, "bin", "ehctl"), *words])
 
 
 ok("a good configuration passes -t", check(good) == (0, ""), check(good))

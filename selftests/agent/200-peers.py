@@ -7,7 +7,8 @@ import os, signal, socket, ssl, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import STRANGERS, Cluster, closed, gone
+from cluster import Cluster, STRANGERS
+from frames import closed, gone
 from ktap import done, ok
 from netns import address
 from wait import until
@@ -178,7 +179,7 @@ for s in crowd:
 c.start(1)
 c.start(2)
 ok("three agents find each other", c.all_up(range(3)), c.log(0))
-ok("0.0 is the controller", until(lambda: c.ask(2, {"command": "status"})["controller"] == "0.0"))
+ok("0.0 is the controller", until(lambda: c.status(2)["controller"] == "0.0"))
 c.agents[1].send_signal(signal.SIGSTOP)
 ok("a silent one is noticed", c.logged(0, r"0\.1 \(n1\) left group 0"), c.log(0))
 ok("status says that it is down", until(lambda: c.up(2) == {"0.0", "0.2"}))
@@ -187,14 +188,14 @@ ok("and is back when it speaks again", c.all_up(range(3)), c.log(0))
 c.end(0, signal.SIGKILL)
 ok(
     "0.1 follows as controller",
-    until(lambda: c.ask(2, {"command": "status"})["controller"] == "0.1"),
+    until(lambda: c.status(2)["controller"] == "0.1"),
     c.log(2),
 )
 ok("and knows the others", c.all_up([1, 2]), c.log(1))
 c.start(0)
 ok(
     "0.0 is it again when it is back",
-    c.all_up(range(3)) and until(lambda: c.ask(2, {"command": "status"})["controller"] == "0.0"),
+    c.all_up(range(3)) and until(lambda: c.status(2)["controller"] == "0.0"),
     c.log(0),
 )
 

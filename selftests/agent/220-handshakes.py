@@ -4,10 +4,11 @@
 as long, and not more than a small part of each turn of the agent's loop, whatever comes in the
 records of TLS."""
 
-import ctypes, json, os, socket, struct, sys, threading
+import ctypes, os, socket, struct, sys, threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import Cluster, frame, read_frame
+from cluster import Cluster
+from frames import frame, read_frame
 from ktap import done, ok
 from netns import address
 

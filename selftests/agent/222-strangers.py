@@ -7,7 +7,8 @@ import os, socket, struct, sys, threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import STRANGERS, Cluster, gone
+from cluster import Cluster, STRANGERS
+from frames import gone
 from ktap import done, ok
 from netns import address
 from wait import until

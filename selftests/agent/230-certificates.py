@@ -7,7 +7,8 @@ import os, re, signal, socket, ssl, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import AGENT, EHCTL, Cluster
+from cluster import Cluster
+from commands import AGENT, EHCTL
 from ktap import done, ok
 from netns import address, sh
 from wait import until

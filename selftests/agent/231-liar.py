@@ -27,16 +27,12 @@ def liar(to):
     return h
 
 
-def status(i):
-    return c.ask(i, {"command": "status"})
-
-
 def node(i, code):
-    return next(n for n in status(i)["nodes"] if n["code"] == code)
+    return next(n for n in c.status(i)["nodes"] if n["code"] == code)
 
 
 def thresholds():
-    return [(status(i)["epoch"], node(i, c.code(i))["threshold"]) for i in (0, 1)]
+    return [(c.status(i)["epoch"], node(i, c.code(i))["threshold"]) for i in (0, 1)]
 
 
 ok("two honest members", c.all_up([0, 1]) or until(lambda: {"0.0", "0.1"} <= c.up(1)), c.log(1))
@@ -135,15 +131,15 @@ ok(
     "what it may say is shown",
     until(
         lambda: say(0, **{**report, "load": NODE_MAX}) == 200
-        and status(0)["groups"][0]["load"] > 1e6
+        and c.status(0)["groups"][0]["load"] > 1e6
     ),
-    status(0)["groups"],
+    c.status(0)["groups"],
 )
 say(0, **report)
 ok(
     "and is over with the next report",
-    until(lambda: say(0, **report) == 200 and status(0)["groups"][0]["load"] < 1000),
-    status(0)["groups"],
+    until(lambda: say(0, **report) == 200 and c.status(0)["groups"][0]["load"] < 1000),
+    c.status(0)["groups"],
 )
 
 for size in -1, 1000001, 10**9, 10**12:

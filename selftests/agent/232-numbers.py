@@ -240,14 +240,10 @@ class Liar:
                     return 0
 
 
-def status(i):
-    return c.ask(i, {"command": "status"})
-
-
 def seen(i):
     """What node i says of the honest ones, besides loads; thresholds follow the load of this
     machine."""
-    s = status(i)
+    s = c.status(i)
     return {
         n["code"]: (
             n["threshold"] < 1000,
@@ -265,7 +261,7 @@ def bounds():
     """What is out of bounds now, if anything."""
     found = []
     for i in 0, 1:
-        s = status(i)
+        s = c.status(i)
         if not 0 <= s["epoch"] <= EPOCH_MOST:
             found.append((i, "epoch", s["epoch"]))
         for n in s["nodes"]:
@@ -319,20 +315,20 @@ true = lambda: all(seen(i) == before for i in (0, 1)) and not bounds()
 ok("what the others have is true again", until(true), (before, seen(0), seen(1)))
 ok(
     "both follow one rule",
-    until(lambda: status(0)["epoch"] == status(1)["epoch"]),
-    (status(0)["epoch"], status(1)["epoch"]),
+    until(lambda: c.status(0)["epoch"] == c.status(1)["epoch"]),
+    (c.status(0)["epoch"], c.status(1)["epoch"]),
 )
 ok("the liar is gone", until(lambda: c.up(0) == c.up(1) == {"0.0", "0.1"}), (c.up(0), c.up(1)))
 
 
 def group_load(i):
-    return next(g["load"] for g in status(i)["groups"] if g["load"] is not None)
+    return next(g["load"] for g in c.status(i)["groups"] if g["load"] is not None)
 
 
 ok(
     "the load of their group is that of the two",
     until(lambda: group_load(0) < 1000),
-    status(0)["groups"],
+    c.status(0)["groups"],
 )
 h = http2.Client(http2.connect(c.net, 2, address(0), cert, "n2"))
 h.hello(node="0.2")

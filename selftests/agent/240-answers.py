@@ -8,7 +8,8 @@ import json, os, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import STUB, Cluster
+from cluster import Cluster
+from commands import STUB
 from ktap import done, ok
 from netns import address
 from wait import until
@@ -55,7 +56,7 @@ liar = http2.Server(c.net, 0, address(0), cert, "n0", answer)
 c.start(1)
 ok(
     "it is followed",
-    until(lambda: c.ask(1, {"command": "status"})["controller"] == "0.0" and "report" in heard),
+    until(lambda: c.status(1)["controller"] == "0.0" and "report" in heard),
     (heard, c.log(1)),
 )
 
@@ -74,22 +75,18 @@ def cost(command):
     return took, said
 
 
-with c.net.enter(1):
-    away = [
-        subprocess.Popen(
-            [STUB, "@0.0", "/bin/true", "true"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for i in range(TASKS)
-    ]
+away = [
+    c.popen(
+        1, [STUB, "@0.0", "/bin/true", "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    for i in range(TASKS)
+]
 ok(
     "it has tasks",
-    until(lambda: len(c.ask(1, {"command": "tasks"})["tasks"]) == TASKS),
+    until(lambda: len(c.tasks(1)) == TASKS),
     c.log(1)[-2000:],
 )
-ids = [t["id"] for t in c.ask(1, {"command": "tasks"})["tasks"]]
+ids = [t["id"] for t in c.tasks(1)]
 
 
 def full(one, name):

@@ -39,7 +39,7 @@ def say(i, kind, level, **message):
 
 
 def controller(i):
-    return c.ask(i, {"command": "status"})["controller"]
+    return c.status(i)["controller"]
 
 
 def settled():
@@ -103,7 +103,7 @@ for i in 0, 1, 2:
     say(i, "leave", 1, rule=rule)
 ok(
     "redirects, answers and leaves of others change nothing",
-    until(settled) and all(c.ask(i, {"command": "status"})["epoch"] < 99 for i in range(3)),
+    until(settled) and all(c.status(i)["epoch"] < 99 for i in range(3)),
     [controller(i) for i in range(3)],
 )
 ok(

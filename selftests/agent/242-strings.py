@@ -5,13 +5,16 @@ a member, in its questions and answers, and not from a local user. What ehctl pr
 either, whatever its agent says: node 1's is a Python program that answers as the real one does,
 with such characters in each string."""
 
-import json, os, re, socket, struct, subprocess, sys, threading, time
+import json, os, re, socket, struct, sys, threading, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket, http2
-from cluster import BUILD, EHCTL, FRAME, STUB, Cluster, frame, read_exactly
+from cluster import Cluster
+from commands import STUB
+from frames import FRAME, frame, read_exactly
 from ktap import done, ok
 from netns import address
+from tree import BUILD
 from wait import until
 
 EHRSH = os.path.join(BUILD, "bin", "ehrsh")
@@ -151,13 +154,7 @@ server = http2.Server(c.net, LIAR, address(LIAR), cert, "n1", answer, refuse)
 
 def sent():
     """A task to n1, which may not be connected yet."""
-    return subprocess.run(
-        c.words(0, STUB, "@0.1", "/bin/true", "true"),
-        capture_output=True,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-    )
+    return c.call(0, [STUB, "@0.1", "/bin/true", "true"], errors="replace")
 
 
 asked = until(lambda: [said for said in [sent()] if any(b and "program" in b for b in hears)])
@@ -204,24 +201,14 @@ for words in (
     (EHRSH, f"n{ALL}", "true"),
     (EHRSH, f"-{ALL}", "n0", "true"),
 ):
-    said = subprocess.run(
-        c.words(0, *words),
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        errors="replace",
-    )
+    said = c.call(0, words, errors="replace")
     ok(
         f"{os.path.basename(words[0])} says none of its arguments as it is",
         said.returncode and said.stderr and not raw(said.stderr),
         said,
     )
-said = subprocess.run(
-    c.words(0, EHCTL, "exec", "n0", "--", "/bin/true"), capture_output=True, text=True
-)
-subprocess.run(
-    c.words(0, STUB, "@0.2", "/bin/true", "true"), capture_output=True, stdin=subprocess.DEVNULL
-)
+said = c.ehctl(0, "exec", "n0", "--", "/bin/true")
+c.call(0, [STUB, "@0.2", "/bin/true", "true"], text=False)
 
 # ---- what is in a file that somebody else has written ----
 

@@ -7,7 +7,9 @@ time. Node 0.0.0 leads the group of 0.0.1 and the top; 0.0.1 watches it, and has
 import json, os, select, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import Cluster, STUB, frame, read_frame
+from cluster import Cluster
+from commands import STUB
+from frames import frame, read_frame
 from ktap import done, ok
 from wait import WAIT, until
 
@@ -73,10 +75,9 @@ ok(
 ok("the link to the controller stays", is_up(1, 0))
 ok("and is made again", (saw := reply_of(3).get("version")) == 1, saw)
 
-with c.net.enter(1):
-    job = subprocess.Popen(
-        [STUB, "@" + c.code(3), "/bin/cat", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+job = c.popen(
+    1, [STUB, "@" + c.code(3), "/bin/cat", "cat"], stdin=subprocess.PIPE, stderr=None, text=False
+)
 job.stdin.write(b"one")
 job.stdin.flush()
 ok(
@@ -109,14 +110,7 @@ while len(asking) > 64 and answered(asking, WAIT):
     pass
 # At once: the others wait still.
 reply = reply_of(3)
-with c.net.enter(1):
-    refused = subprocess.run(
-        [STUB, "@" + c.code(3), "/bin/true", "true"],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=WAIT,
-    )
+refused = c.call(1, [STUB, "@" + c.code(3), "/bin/true", "true"], stdout=None)
 ok(
     f"a silent one: 64 requests wait, the others are told at once ({len(asking)} of 80)",
     not answered(asking) and len(asking) == 64,

@@ -6,7 +6,9 @@ once, and go on when there is one."""
 import os, re, select, socket, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import AGENT, LAUNCH, Cluster, frame, read_frame
+from cluster import Cluster
+from commands import AGENT, LAUNCH
+from frames import frame, read_frame
 from ktap import done, must, ok
 from netns import address
 from wait import until

@@ -8,7 +8,9 @@ import json, os, re, struct, subprocess, sys, threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import FRAME, Cluster, STUB
+from cluster import Cluster
+from commands import STUB
+from frames import FRAME
 from ktap import done, ok
 from netns import address
 from wait import WAIT, until
@@ -39,13 +41,7 @@ def work(home):
     """Tasks of this home on the other, one after the other; each reads and writes more than a
     window."""
     while not over.is_set():
-        with c.net.enter(home):
-            p = subprocess.Popen(
-                [STUB, f"@{c.code(1 - home)}", "/bin/cat", "cat"],
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
-            )
+        p = c.popen(home, [STUB, f"@{c.code(1 - home)}", "/bin/cat", "cat"], stdin=PIPE, text=False)
         out, err = p.communicate(b"x" * 300000, timeout=WAIT)
         if p.returncode or len(out) != 300000:
             failures.append((home, p.returncode, len(out), err))
@@ -152,7 +148,7 @@ def end(made):
 
 def quotas():
     """What operators see: the limits, and {host: what it has}."""
-    said = c.ask(0, {"command": "status"})["quotas"]
+    said = c.status(0)["quotas"]
     return said, {one["host"]: one for one in said["peers"]}
 
 

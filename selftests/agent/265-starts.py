@@ -7,7 +7,8 @@ import json, os, signal, struct, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import FRAME, Cluster
+from cluster import Cluster
+from frames import FRAME
 from ktap import done, must, ok
 from netns import address
 from player import LIMITS, TRAITS, job
@@ -103,11 +104,7 @@ def places():
 
 def streams():
     """Streams of the member that are open, as the agent counts them."""
-    return sum(
-        one["streams"]
-        for one in c.ask(0, {"command": "status"})["quotas"]["peers"]
-        if one["host"] == "n1"
-    )
+    return sum(one["streams"] for one in c.status(0)["quotas"]["peers"] if one["host"] == "n1")
 
 
 h = member()
@@ -184,7 +181,7 @@ for k, view, named in (
     saw = told(*away())  # is answered behind it
     ok(
         "and nothing begins",
-        until(lambda: places() == 0) and not c.ask(0, {"command": "tasks"})["tasks"],
+        until(lambda: places() == 0) and not c.tasks(0),
         (places(), saw),
     )
 ok("none of them holds a place", until(lambda: places() == 0), places())

@@ -8,9 +8,10 @@ import ctypes, json, os, re, signal, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from ktap import done, ok
 from netns import address
+from tree import BUILD
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -33,22 +34,10 @@ tasks = []
 
 def start(home, *more):
     """A task that says where it runs and stays until it is ended."""
-    p = subprocess.Popen(
-        c.words(
-            home,
-            EHCTL,
-            "exec",
-            "--auto",
-            *more,
-            "--",
-            "sh",
-            "-c",
-            "readlink /proc/self/ns/net; read x",
-        ),
+    p = c.popen(
+        home,
+        [EHCTL, "exec", "--auto", *more, "--", "sh", "-c", "readlink /proc/self/ns/net; read x"],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
     )
     tasks.append(p)
     return p
@@ -72,7 +61,7 @@ def end_all():
 def loads(among):
     return {
         i: next(
-            (n["load"] for n in c.ask(i, {"command": "status"})["nodes"] if n["code"] == c.code(i)),
+            (n["load"] for n in c.status(i)["nodes"] if n["code"] == c.code(i)),
             None,
         )
         for i in among
@@ -86,10 +75,6 @@ def quiet():
 
 def counts(ran):
     return {i: ran.count(i) for i in sorted(set(ran), key=str)}
-
-
-def status(i):
-    return c.ask(i, {"command": "status"})
 
 
 def fill(home, n):
@@ -167,7 +152,7 @@ good, ran = fills(home, NODES)
 ok("as many tasks as nodes: each node gets one", good, (counts(ran), c.log(home)[-3000:]))
 ran = fill(home, 7)
 ok("again: one each", sorted(ran) == list(NODES), counts(ran))
-ids = [c.ask(home, {"command": "why", "id": str(p.pid)}) for p in tasks]
+ids = [c.why(home, p) for p in tasks]
 away = [w for w, i in zip(ids, ran) if i != home]
 ok(
     "the first is at home, which was not overloaded",
@@ -181,17 +166,11 @@ ok(
     ),
     away,
 )
-text = subprocess.run(
-    c.words(home, EHCTL, "why", away[0]["id"]), capture_output=True, text=True, timeout=WAIT
-).stdout
+text = c.ehctl(home, "why", away[0]["id"]).stdout
 ok("ehctl why shows it", "credit" in text and "before thresholds were asked" in text, text)
-reasons = {r["reason"]: r["tasks"] for r in status(home)["reasons"]}
+reasons = {r["reason"]: r["tasks"] for r in c.status(home)["reasons"]}
 ok("status counts it", reasons.get("credit", 0) >= 6, reasons)
-shown = json.loads(
-    subprocess.run(
-        c.words(home, EHCTL, "status", "--json"), capture_output=True, text=True, timeout=WAIT
-    ).stdout
-)
+shown = json.loads(c.ehctl(home, "status", "--json").stdout)
 ok(
     "ehctl status --json shows it",
     any(r["reason"] == "credit" for r in shown["reasons"]),
@@ -233,7 +212,10 @@ for k in range(3):
 # ---- a program that is known waits for a processor, for a fifth of its time ----
 
 KNOWN = "sleep", "7"
-known = [subprocess.Popen(c.words(home, EHCTL, "exec", "--auto", "--", *KNOWN)) for _ in range(4)]
+known = [
+    c.popen(home, [EHCTL, "exec", "--auto", "--", *KNOWN], stdout=None, stderr=None)
+    for _ in range(4)
+]
 ok("a program has run four times", [p.wait(WAIT) for p in known] == [0] * 4 and quiet())
 
 
@@ -241,8 +223,8 @@ def waits_for(which, meanwhile=None):
     """With a task on each node: what why says of a known program, where the task of `which` ends
     while it is placed, and `meanwhile` is called."""
     good, ran = fills(home, NODES, stay=True)
-    p = subprocess.Popen(c.words(home, EHCTL, "exec", "--auto", "--", *KNOWN))
-    why = lambda: c.ask(home, {"command": "why", "id": str(p.pid)})
+    p = c.popen(home, [EHCTL, "exec", "--auto", "--", *KNOWN], stdout=None, stderr=None)
+    why = lambda: c.why(home, p)
     asked = until(lambda: any("expected: " in s["what"] for s in why().get("steps", [])))
     if meanwhile:
         meanwhile()
@@ -284,7 +266,7 @@ ok(
 c.ask(0, {"command": "drain", "node": c.code(3)})
 ok(
     "a node drains",
-    until(lambda: next(n for n in status(0)["nodes"] if n["code"] == c.code(3))["draining"]),
+    until(lambda: next(n for n in c.status(0)["nodes"] if n["code"] == c.code(3))["draining"]),
 )
 rest = [i for i in NODES if i != 3]
 good, ran = fills(home, rest)
@@ -293,8 +275,8 @@ for i in rest:
     c.ask(0, {"command": "drain", "node": c.code(i)})
 ok(
     "all nodes drain",
-    until(lambda: all(n["draining"] for n in status(home)["nodes"] if n["code"] != c.code(LIAR))),
-    status(home),
+    until(lambda: all(n["draining"] for n in c.status(home)["nodes"] if n["code"] != c.code(LIAR))),
+    c.status(home),
 )
 last = fill(home, 2)  # the first has a free processor
 said = c.ask(home, {"command": "why", "id": str(tasks[-1].pid)})

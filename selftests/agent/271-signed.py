@@ -30,7 +30,7 @@ def sign(entry, **how):
 def hosts(i):
     """Who has which code, as node i sees it; {} while it has none itself."""
     try:
-        return {n["host"]: n["code"] for n in c.ask(i, {"command": "status"}).get("nodes", [])}
+        return {n["host"]: n["code"] for n in c.status(i).get("nodes", [])}
     except OSError:
         return {}
 

@@ -7,7 +7,8 @@ that was changed is refused."""
 import itertools, json, os, re, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 import users
 from ktap import done, ok
 from wait import WAIT, until
@@ -40,12 +41,13 @@ def start(more=""):
     c.start(0, conf(more))
     assert c.all_up(range(2)), c.log(0)
     sitters.append(
-        subprocess.Popen(
-            c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+        c.popen(
+            0,
+            [EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"],
             cwd="/",
+            stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=False,
         )
     )
     sitters[-1].stdout.readline()
@@ -69,15 +71,9 @@ def run(*words, uid=0, how=("run", "--")):
             os.setgid(uid)
             os.setuid(uid)
 
-    with c.net.enter(0):
-        p = subprocess.Popen(
-            [EHCTL, *how, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            preexec_fn=become,
-        )
+    p = c.popen(
+        0, [EHCTL, *how, *words], cwd="/", preexec_fn=become, stdout=subprocess.DEVNULL, text=False
+    )
     err = p.communicate(timeout=WAIT)[1]
     said = c.ask(0, {"command": "why", "id": str(p.pid)}, uid)
     assert p.returncode == 0 and "reason" in said, (words, p.returncode, err, said)
@@ -121,9 +117,7 @@ ok(
     and known["cpu_ms"] >= 0,
     last,
 )
-text = subprocess.run(
-    c.words(0, EHCTL, "why", last["id"]), capture_output=True, text=True, timeout=WAIT
-).stdout
+text = c.ehctl(0, "why", last["id"]).stdout
 ok(
     "ehctl why shows it",
     re.search(r"short: It runs at home because such tasks of its user end", text)
@@ -132,11 +126,7 @@ ok(
     ),
     text,
 )
-shown = json.loads(
-    subprocess.run(
-        c.words(0, EHCTL, "why", "--json", last["id"]), capture_output=True, text=True, timeout=WAIT
-    ).stdout
-)
+shown = json.loads(c.ehctl(0, "why", "--json", last["id"]).stdout)
 ok("and with --json", shown["expected"] == known, shown)
 
 long = [run(*LONG) for _ in range(5)]

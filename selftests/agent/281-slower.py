@@ -7,7 +7,8 @@ three, and after a restart; a task an hour goes all the same."""
 import os, re, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok
 from wait import WAIT, until
 
@@ -36,11 +37,13 @@ def sit(n):
         drain(i)
     for _ in range(n):
         sitters.append(
-            subprocess.Popen(
-                c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
+            c.popen(
+                0,
+                [EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"],
                 cwd="/",
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stderr=None,
+                text=False,
             )
         )
         sitters[-1].stdout.readline()
@@ -55,17 +58,12 @@ def rise():
 
 
 def node(i):
-    return next(n for n in c.ask(i, {"command": "status"})["nodes"] if n["code"] == c.code(i))
+    return next(n for n in c.status(i)["nodes"] if n["code"] == c.code(i))
 
 
 def run(*options):
     """What why says of a run of the program."""
-    p = subprocess.Popen(
-        c.words(0, EHCTL, "run", *options, "--", program),
-        cwd="/",
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+    p = c.popen(0, [EHCTL, "run", *options, "--", program], cwd="/", stdout=None, text=False)
     err = p.communicate(timeout=WAIT)[1]
     said = c.ask(0, {"command": "why", "id": str(p.pid), "timing": True})
     assert p.returncode == 0 and "reason" in said, (p.returncode, err, said)

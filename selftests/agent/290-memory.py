@@ -7,7 +7,8 @@ of this test say; what programs take is real."""
 import os, select, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok
 from wait import WAIT, until
 
@@ -53,15 +54,7 @@ def settings(more=""):
 
 
 def begin(*words, home=0, how=("exec", "0.1", "--")):
-    with c.net.enter(home):
-        return subprocess.Popen(
-            [EHCTL, *how, *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            text=True,
-        )
+    return c.popen(home, [EHCTL, *how, *words], cwd="/", stdin=subprocess.PIPE)
 
 
 def runs(p):
@@ -73,13 +66,9 @@ def end(p):
     return p.communicate(timeout=WAIT)
 
 
-def why(p, home=0):
-    return c.ask(home, {"command": "why", "id": str(p.pid)})
-
-
 def refused(name, p, *texts, home=0):
     out, err = end(p)
-    said = why(p, home)
+    said = c.why(home, p)
     ok(
         name,
         p.returncode == 1
@@ -102,7 +91,7 @@ assert c.all_up(range(3)), c.log(1)
 first = begin(*TAKES)
 ok("what is not known goes", runs(first), c.log(1)[-3000:])
 end(first)
-said = why(first)
+said = c.why(0, first)
 ok("and nothing was expected of it", not any("MiB" in s["what"] for s in said["steps"]), said)
 
 # ---- what is known ----
@@ -111,49 +100,44 @@ has(64 + 350)
 second = begin(*TAKES)
 ok(
     "the second run is expected to take what the first had",
-    runs(second) and any("expected to take up to 1" in s["what"] for s in why(second)["steps"]),
-    why(second),
+    runs(second)
+    and any("expected to take up to 1" in s["what"] for s in c.why(0, second)["steps"]),
+    c.why(0, second),
 )
 # its memory is in the file as well, from now on
 has(64 + 250)
 third = begin(*TAKES)
-ok("what fits beside it goes", runs(third), why(third))
+ok("what fits beside it goes", runs(third), c.why(0, third))
 fourth = begin(*TAKES)
-ok("what it has taken does not count twice", runs(fourth), why(fourth))
+ok("what it has taken does not count twice", runs(fourth), c.why(0, fourth))
 has(64 + 50)
 refused("one more does not fit", begin(*TAKES), "node n1: 1", "expected, 114 left", "64 kept")
 small = begin("true")
-ok("a task of which nothing is known does", end(small) and small.returncode == 0, why(small))
+ok("a task of which nothing is known does", end(small) and small.returncode == 0, c.why(0, small))
 automatic = begin(*TAKES, how=("exec", "--auto", "--all", "--"))
 c.ask(2, {"command": "drain", "node": "0.2", "draining": True})
 ok(
     "chosen by the hierarchy, it runs where it fits",
-    runs(automatic) and why(automatic)["executor"] != "0.1",
-    why(automatic),
+    runs(automatic) and c.why(0, automatic)["executor"] != "0.1",
+    c.why(0, automatic),
 )
 end(automatic)
 for p in second, third, fourth:
     end(p)
 ok(
     "the other node drains",
-    until(
-        lambda: any(
-            n["code"] == "0.2" and n["draining"] for n in c.ask(0, {"command": "status"})["nodes"]
-        )
-    ),
+    until(lambda: any(n["code"] == "0.2" and n["draining"] for n in c.status(0)["nodes"])),
 )
 automatic = begin(*TAKES, how=("exec", "--auto", "--all", "--"))
 ok(
     "where none has room it runs at home, and why says so",
     runs(automatic)
-    and why(automatic)["executor"] == "0.0"
-    and why(automatic)["reason"] == "no-headroom",
-    why(automatic),
+    and c.why(0, automatic)["executor"] == "0.0"
+    and c.why(0, automatic)["reason"] == "no-headroom",
+    c.why(0, automatic),
 )
 end(automatic)
-text = subprocess.run(
-    c.words(0, EHCTL, "why", str(automatic.pid)), capture_output=True, text=True, timeout=WAIT
-).stdout
+text = c.ehctl(0, "why", str(automatic.pid)).stdout
 ok(
     "ehctl why shows it",
     "no-headroom: " in text
@@ -181,7 +165,7 @@ refused("and not given to a small one", begin("true"), "MiB expected, 114 left, 
 end(p)
 has(64 + 150)
 p = begin(*TAKES)
-ok("when it has ended there is room", runs(p), why(p))
+ok("when it has ended there is room", runs(p), c.why(0, p))
 end(p)
 
 # ---- limits of the node ----
@@ -201,7 +185,7 @@ has(4000, "99.00")
 c.conf(1, settings=settings("memory-pressure = 0\n"))
 c.ask(1, {"command": "reload"})
 p = begin("true")
-ok("nor with memory-pressure = 0", end(p) and p.returncode == 0, why(p))
+ok("nor with memory-pressure = 0", end(p) and p.returncode == 0, c.why(0, p))
 has(63)
 refused(
     "less than is to be kept", begin("true"), "node n1 has 63 MiB of memory left and keeps 64 free"
@@ -217,7 +201,7 @@ c.conf(1, settings=settings())
 c.ask(1, {"command": "reload"})
 os.unlink(os.path.join(files, "pressure", "memory"))
 p = begin("true")
-ok("a kernel without pressure information", end(p) and p.returncode == 0, why(p))
+ok("a kernel without pressure information", end(p) and p.returncode == 0, c.why(0, p))
 os.unlink(os.path.join(files, "meminfo"))
 ok("what is kept of it outlives home's agent", (saw := c.end(0)) == 0, saw)
 c.start(0, c.conf(0, settings=BASE + "learn = true\n"))

@@ -7,7 +7,7 @@ in a cgroup with 300 MiB, whose kernel really kills."""
 import os, re, signal, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL
+from commands import EHCTL
 from ktap import done, ok, skip_all
 from small import Small, enter, says, words
 from wait import WAIT, until
@@ -24,24 +24,14 @@ if not c.small[1]:
 
 
 def begin(first, more, mark=""):
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [EHCTL, "exec", "0.1", "--", *words(first, more, mark)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            text=True,
-        )
+    return c.popen(
+        0, [EHCTL, "exec", "0.1", "--", *words(first, more, mark)], cwd="/", stdin=subprocess.PIPE
+    )
 
 
 def go(p):
     p.stdin.write("\n")
     p.stdin.flush()
-
-
-def why(p):
-    return c.ask(0, {"command": "why", "id": str(p.pid)})
 
 
 c.start(
@@ -69,7 +59,7 @@ ok("a guest begins with little", says(p), c.log(1)[-2000:])
 
 def its_pid():
     """The PID of the guest, once it has started."""
-    last = why(p)["steps"][-1]["what"]
+    last = c.why(0, p)["steps"][-1]["what"]
     return last.startswith("started") and int(last.split()[-1])
 
 
@@ -85,10 +75,10 @@ ok(
 ok("the owner's task goes on", (saw := owners.poll()) is None, saw)
 ok(
     "why says that memory was short",
-    until(lambda: why(p)["reason"] == "starved"),
-    (why(p), c.log(1)[-2000:]),
+    until(lambda: c.why(0, p)["reason"] == "starved"),
+    (c.why(0, p), c.log(1)[-2000:]),
 )
-said = why(p)
+said = c.why(0, p)
 ok(
     "on which node",
     any(s["what"] == "killed because memory was short on n1" for s in said["steps"])
@@ -136,8 +126,10 @@ ok(
 )
 ok(
     "why says so",
-    until(lambda: why(p)["reason"] == "starved" and "run again at home" in why(p)["text"]),
-    why(p),
+    until(
+        lambda: c.why(0, p)["reason"] == "starved" and "run again at home" in c.why(0, p)["text"]
+    ),
+    c.why(0, p),
 )
 p = again(*words(10, 270, "# twice"), stdin=subprocess.PIPE)
 ok("one that has read its input", says(p))
@@ -162,18 +154,18 @@ owners.stdin.close()
 owners.wait(WAIT)
 p = begin(30, 0)
 out, err = p.communicate("\n", timeout=WAIT)
-ok("which has it when the owner's task has ended", p.returncode == 0, (err, why(p)))
+ok("which has it when the owner's task has ended", p.returncode == 0, (err, c.why(0, p)))
 p = begin(30, 0, "#")
-ok("another program", says(p), why(p))
-os.kill(int(why(p)["steps"][-1]["what"].split()[-1]), signal.SIGKILL)
+ok("another program", says(p), c.why(0, p))
+os.kill(int(c.why(0, p)["steps"][-1]["what"].split()[-1]), signal.SIGKILL)
 p.communicate(timeout=WAIT)
-said = until(lambda: p.returncode == -signal.SIGKILL and why(p))
+said = until(lambda: p.returncode == -signal.SIGKILL and c.why(0, p))
 q = begin(10, 0, "##")
 q.communicate("\n", timeout=WAIT)
 ok(
     "one that somebody kills is not one of these",
-    said["reason"] == "explicit" and why(p)["reason"] == "explicit",
-    why(p),
+    said["reason"] == "explicit" and c.why(0, p)["reason"] == "explicit",
+    c.why(0, p),
 )
 ok("no report of a sanitizer", not c.reports(), c.reports())
 done()

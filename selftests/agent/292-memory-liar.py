@@ -3,14 +3,13 @@
 """A member that says that its tasks take all memory of an executor, and sends none: those of others
 get there."""
 
-import json, os, subprocess, sys
+import json, os, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import EHCTL, Cluster
+from cluster import Cluster
 from ktap import done, ok
 from netns import address
-from wait import WAIT
 
 MIB = 1 << 20
 c = Cluster(3, "heartbeat = 5000\nlease = 60000")
@@ -93,15 +92,7 @@ ok("nothing is left for it", said.get("reason") == "no-headroom", said)
 
 
 def run():
-    with c.net.enter(0):
-        return subprocess.run(
-            [EHCTL, "exec", "0.1", "--", "true"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            cwd="/",
-            timeout=WAIT,
-        )
+    return c.ehctl(0, "exec", "0.1", "--", "true", cwd="/")
 
 
 r = run()

@@ -8,7 +8,7 @@ with more on it than fits it would. selftests/vm/memory-storm does the same with
 import os, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL
+from commands import EHCTL
 from ktap import done, ok, skip_all
 from small import Small, enter, says, words
 from wait import WAIT
@@ -26,15 +26,7 @@ if not all(c.small.values()):
 
 
 def begin(*how):
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [EHCTL, "exec", *how, "--", *words(TAKES)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            text=True,
-        )
+    return c.popen(0, [EHCTL, "exec", *how, "--", *words(TAKES)], cwd="/", stdin=subprocess.PIPE)
 
 
 def kills():
@@ -73,7 +65,7 @@ ok("the first link is learned from", says(first))
 first.communicate("\n", timeout=WAIT)
 links = [begin("--auto", "--all") for _ in range(LINKS)]
 ok("twelve at once have their memory", all(map(says, links)), [c.log(i)[-1500:] for i in EXECUTORS])
-ran = [c.ask(0, {"command": "why", "id": str(p.pid)}) for p in links]
+ran = [c.why(0, p) for p in links]
 on = [sum(r["executor"] == f"0.{i}" for r in ran) for i in range(3)]
 # 320 less 16 and what owner, agent and ehlaunch have: three fit, and never four; one may be taken
 # for more than it takes

@@ -7,10 +7,12 @@ import os, select, signal, socket, struct, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
-from cluster import STUB, Cluster, frame
+from cluster import Cluster
+from commands import STUB
+from frames import frame
 from ktap import done, ok
 from users import ONE, TWO, as_user
-from wait import WAIT, until
+from wait import until
 
 EACH = 8  # of a process: AWAY_A_PROCESS
 OPEN = 256  # PLACEMENT_OPEN_MAX
@@ -79,18 +81,13 @@ def end(children):
 
 
 def other_goes():
-    with c.net.enter(0):
-        p = subprocess.run(
-            [STUB, "@0.2", "/bin/echo", "echo", "there"],
-            stdout=subprocess.PIPE,
-            timeout=WAIT,
-            **as_user(TWO),
-        )
+    p = c.call(
+        0, [STUB, "@0.2", "/bin/echo", "echo", "there"], stderr=None, text=False, **as_user(TWO)
+    )
     return (p.returncode, p.stdout) == (0, b"there\n")
 
 
-with c.net.enter(0):
-    p = subprocess.run([STUB, "@0.1", "/bin/true", "true"], **as_user(ONE))
+p = c.call(0, [STUB, "@0.1", "/bin/true", "true"], stdout=None, stderr=None, **as_user(ONE))
 ok("a task of the user goes away", p.returncode == 0)
 c.agents[1].send_signal(signal.SIGSTOP)
 before, most, told = c.memory(0), 0, os.pipe()
@@ -107,13 +104,16 @@ c.agents[1].send_signal(signal.SIGCONT)
 
 
 def again():
-    with c.net.enter(0):
-        return (
-            subprocess.run(
-                [STUB, "@0.1", "/bin/true", "true"], stderr=subprocess.DEVNULL, **as_user(ONE)
-            ).returncode
-            == 0
-        )
+    return (
+        c.call(
+            0,
+            [STUB, "@0.1", "/bin/true", "true"],
+            stdout=None,
+            stderr=subprocess.DEVNULL,
+            **as_user(ONE),
+        ).returncode
+        == 0
+    )
 
 
 ok("his tasks go away again", until(again), c.log(0)[-1000:])

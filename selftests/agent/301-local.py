@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The local socket: what is served to whom, and what closes the connection."""
 
-import json, os, re, resource, socket, struct, subprocess, sys
+import json, os, re, resource, socket, struct, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, FRAME, Cluster, closed, frame, read_exactly, read_frame
+from cluster import Cluster
+from frames import FRAME, closed, frame, read_exactly, read_frame
 from ktap import done, ok
 from player import job
+from tree import BUILD
 from wait import WAIT, until
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
@@ -19,7 +21,7 @@ def error(reply):
     return reply.get("error", {})
 
 
-status = c.ask(0, {"command": "status"})
+status = c.status(0)
 ok(
     "status",
     status["version"] == 1
@@ -108,7 +110,7 @@ ok(
 ok(
     "a threshold that is set reaches the controller and the other node",
     "error" not in c.ask(0, {"command": "set", "threshold": 3500, "length": 500})
-    and until(lambda: [n["threshold"] for n in c.ask(1, {"command": "status"})["nodes"]][0] == 3.5),
+    and until(lambda: [n["threshold"] for n in c.status(1)["nodes"]][0] == 3.5),
 )
 
 saw = c.ask(0, {"command": "set", "threshold": 3500, "dwell": 7, "load-index": "cpu"})
@@ -156,7 +158,7 @@ with c.connect(0) as s:
     c.ask(0, {"command": "drain", "node": "0.1"})
     ok(
         "drain of another node",
-        until(lambda: c.ask(0, {"command": "status"})["nodes"][1]["draining"]),
+        until(lambda: c.status(0)["nodes"][1]["draining"]),
     )
     c.ask(0, {"command": "undrain", "node": "0.1"})
     c.ask(0, {"command": "set", "length": 250000})
@@ -173,9 +175,9 @@ for uid in 2001, 2002, 0:
     watchers[uid] = c.connect(0, uid=uid)
     watchers[uid].sendall(frame("FRAME_REQUEST", b'{"command":"watch"}'))
     c.ask(0, {"command": "tasks"}, uid=uid)  # by now the agent has read that
-task = subprocess.Popen(
-    c.words(
-        0,
+task = c.popen(
+    0,
+    [
         "setpriv",
         "--reuid",
         "2001",
@@ -189,9 +191,9 @@ task = subprocess.Popen(
         "sh",
         "-c",
         "echo; exec sleep 1000",
-    ),
-    stdin=subprocess.DEVNULL,
-    stdout=subprocess.PIPE,
+    ],
+    stderr=None,
+    text=False,
 )
 task.stdout.readline()
 shown = {
@@ -216,7 +218,7 @@ ok(
 )
 task.kill()
 task.wait()
-ok("the task has ended", until(lambda: not c.ask(0, {"command": "tasks"})["tasks"]))
+ok("the task has ended", until(lambda: not c.tasks(0)))
 ok(
     "why of one that has ended: the same",
     "error" in c.ask(0, {"command": "why", "id": id}, uid=2002)

@@ -8,7 +8,9 @@ import fcntl, json, os, re, shutil, signal, socket, stat, struct, subprocess, sy
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket, users
 from agent_socket import EARLIER, FOLDER
-from cluster import AGENT, EHCTL, STUB, USER, Cluster, closed, frame, read_frame
+from cluster import Cluster, USER
+from commands import AGENT, EHCTL, STUB
+from frames import closed, frame, read_frame
 from ktap import done, ok, skip
 from mounts import libc
 from users import ONE, TWO, as_user
@@ -26,15 +28,7 @@ def run(*words, node=0, inside="", uid=0):
     own."""
     enter = ["unshare", "-m", "sh", "-ec", f'{inside}\nexec "$@"', "sh"] if inside else []
     become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
-    with c.net.enter(node):
-        return subprocess.run(
-            [*enter, *become, *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=WAIT,
-            cwd="/",
-        )
+    return c.call(node, [*enter, *become, *words], cwd="/")
 
 
 def attempt(what, uid):

@@ -8,8 +8,9 @@ import os, signal, socket, struct, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket, player
-from cluster import Cluster, read_exactly
+from cluster import Cluster
 from confinement import become, filtered
+from frames import read_exactly
 from ktap import done, must, ok
 
 PROCESSES, EACH = 5, 8  # AWAY_A_PROCESS
@@ -53,7 +54,7 @@ must("one is answered", answers(ask(OTHER, 1))[0][1], c.log(0))
 os.kill(c.launchers[0].pid, signal.SIGSTOP)
 asked = [ask(MANY, EACH) for i in range(PROCESSES)]
 other = ask(OTHER, 1)
-c.ask(0, {"command": "status"})  # the agent has taken all of them
+c.status(0)  # the agent has taken all of them
 os.kill(c.launchers[0].pid, signal.SIGCONT)
 many = [answer for f in asked for answer in answers(f)]
 ((when, confined),) = answers(other)

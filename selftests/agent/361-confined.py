@@ -7,24 +7,16 @@ import os, pty, re, shutil, socket, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
-from cluster import BUILD, STUB, USER, Cluster
+from cluster import Cluster, USER
 from ktap import done, ok
 from proc import links
+from tree import BUILD
 from wait import WAIT, until
 
 c = Cluster(2, "heartbeat = 1000\njob-limit = 20000", apart=True)
 os.chmod(c.dir, 0o755)
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
-
-
-def start(*words, token="@0.1", **more):
-    with c.net.enter(0):
-        return subprocess.Popen([STUB, token, words[0], *words], **more)
-
-
-def tasks(node):
-    return c.ask(node, {"command": "tasks"})["tasks"]
 
 
 ok("two agents", c.start_all(), c.log(0) + c.log(1))
@@ -63,8 +55,8 @@ for i in range(2):
 # A terminal, a pipe and a file of a user: their agents have none of them open.
 master, slave = pty.openpty()
 with open(os.path.join(c.dir, "input"), "w+") as file:
-    away = start("/bin/sleep", "100000", stdin=slave, stdout=PIPE, stderr=file)
-    ok("a task with a terminal, a pipe and a file", until(lambda: tasks(0) and tasks(1)))
+    away = c.stub("/bin/sleep", "100000", stdin=slave, stdout=PIPE, stderr=file)
+    ok("a task with a terminal, a pipe and a file", until(lambda: c.tasks(0) and c.tasks(1)))
     kinds = {link for i in range(2) for link in links(c.agents[i].pid).values()}
     mine = (
         {os.readlink(f"/proc/{away.pid}/fd/{fd}") for fd in range(3)}
@@ -81,19 +73,16 @@ with open(os.path.join(c.dir, "input"), "w+") as file:
     away.wait(WAIT)
 os.close(master)
 os.close(slave)
-ok("it is gone", until(lambda: not tasks(0) and not tasks(1)))
+ok("it is gone", until(lambda: not c.tasks(0) and not c.tasks(1)))
 
 # A program whose name would change what a terminal shows.
 evil = os.path.join(c.dir, "e\x1b[31m\x07vil\u009b")
 shutil.copy("/bin/sleep", evil)
-away = start(evil, "100000", stdin=NULL)
-ok("a program with such a name runs there", until(lambda: tasks(0) and tasks(1)))
+away = c.stub(evil, "100000", stdin=NULL)
+ok("a program with such a name runs there", until(lambda: c.tasks(0) and c.tasks(1)))
 for i in range(2):
     for words in ["tasks"], ["tasks", "--json"], ["status"]:
-        with c.net.enter(i):
-            said = subprocess.run(
-                [EHCTL, *words], stdin=NULL, stdout=PIPE, stderr=PIPE, timeout=WAIT
-            )
+        said = c.ehctl(i, *words, text=False)
         ok(
             f"ehctl {' '.join(words)} on node {i} prints no control character of it",
             said.returncode == 0
@@ -115,7 +104,7 @@ with c.net.enter(0):
     finally:
         os.seteuid(0)
 taken.settimeout(WAIT)
-here = start("/bin/echo", "here", token="12345678", stdin=NULL, stdout=PIPE, stderr=PIPE)
+here = c.stub("/bin/echo", "here", stdin=NULL, stdout=PIPE, stderr=PIPE, node="12345678")
 out, err = here.communicate(timeout=WAIT)
 ok(
     "the stub of another user runs its program here",
@@ -125,8 +114,7 @@ ok(
 said, _ = taken.accept()
 said.settimeout(WAIT)
 ok("and says nothing to that socket", (saw := said.recv(1)) == b"", saw)
-with c.net.enter(0):
-    asked = subprocess.run([EHCTL, "status"], stdin=NULL, stdout=PIPE, stderr=PIPE, timeout=WAIT)
+asked = c.ehctl(0, "status", text=False)
 ok("ehctl does not believe it either", asked.returncode == 1, asked)
 taken.close()
 done()

@@ -7,9 +7,11 @@ way to leave. One that names a node is refused, and told why; one that goes by i
 import atexit, os, struct, subprocess, sys, threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-import cluster, confinement
-from cluster import EHCTL, FRAME, STUB, Cluster, frame, removed
+import confinement
+from cluster import Cluster, removed
+from commands import EHCTL, STUB
 from confinement import become, enter, no_new_privs
+from frames import FRAME, read_exactly
 from ktap import done, ok, skip
 from player import job
 from wait import WAIT, until
@@ -25,10 +27,7 @@ near, far = (os.readlink(f"/proc/{c.agents[i].pid}/ns/net") for i in range(2))
 
 
 def run(*words, before=None):
-    with c.net.enter(0):
-        p = subprocess.run(
-            words, stdin=NULL, stdout=PIPE, stderr=PIPE, text=True, preexec_fn=before, timeout=WAIT
-        )
+    p = c.call(0, words, preexec_fn=before)
     where, pid = (p.stdout.split("\n") + ["", ""])[:2]
     return p.returncode, where, pid, p.stderr
 
@@ -41,11 +40,7 @@ def placed(*words, before):
         why = c.ask(0, {"command": "why", "id": got[2]})
         if why.get("reason") not in ("no-receiver", "no-controller", "unreachable"):
             break
-        until(
-            lambda: all(
-                node["state"] == "receiver" for node in c.ask(0, {"command": "status"})["nodes"]
-            )
-        )
+        until(lambda: all(node["state"] == "receiver" for node in c.status(0)["nodes"]))
     return got, why
 
 
@@ -158,8 +153,8 @@ def asked(before, aside=None):
                 confined.wait(WAIT)
             before()
             s.sendall(job(b"true", path=b"/bin/true"))
-            kind, length = struct.unpack("<II", cluster.read_exactly(s, 8))
-            os.write(writer, struct.pack("<I", kind) + cluster.read_exactly(s, length))
+            kind, length = struct.unpack("<II", read_exactly(s, 8))
+            os.write(writer, struct.pack("<I", kind) + read_exactly(s, length))
         os._exit(0)
     os.close(writer)
     with open(reader, "rb") as f:

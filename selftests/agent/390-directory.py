@@ -125,7 +125,7 @@ ok(
     got,
 )
 began = time.monotonic()
-status = c.ask(THERE, {"command": "status"})
+status = c.status(THERE)
 ok(
     "the agent goes on",
     "nodes" in status and time.monotonic() - began < DEAD_S / 4,
@@ -203,5 +203,5 @@ ok(
     c.logged(THERE, "ehnames has ended: .* until the agent starts again"),
     c.log(THERE),
 )
-ok("but the agent goes on", "nodes" in c.ask(THERE, {"command": "status"}))
+ok("but the agent goes on", "nodes" in c.status(THERE))
 done()

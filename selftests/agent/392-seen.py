@@ -3,15 +3,17 @@
 """Whether program and directory are the same on both nodes, as the two ends see them: by a digest
 that the agents know, or by ehlook."""
 
-import json, os, socket, struct, subprocess, sys
+import json, os, socket, struct, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster, frame
+from cluster import Cluster
+from commands import EHCTL
 from confinement import become
+from frames import frame
 from ktap import done, must, ok
 from player import job
 from users import ONE, as_user
-from wait import WAIT, until
+from wait import WAIT
 
 LOOKS = {"look", "look-there"}
 
@@ -39,16 +41,7 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 def run(*words, options=("n1",), cwd="/", **how):
     """(what it says, what is said of it, which of the two asked ehlook)"""
-    with c.net.enter(0):
-        p = subprocess.Popen(
-            [EHCTL, "exec", *options, "--", *words],
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **how,
-        )
+    p = c.popen(0, [EHCTL, "exec", *options, "--", *words], cwd=cwd, **how)
     out, err = p.communicate(timeout=2 * WAIT)
     timing = json.loads(c.ehctl(0, "why", "--timing", str(p.pid), "--json").stdout)["timing"]
     return out, err, {step["step"] for step in timing["steps"]} & LOOKS

@@ -6,7 +6,8 @@ import os, pty, random, signal, subprocess, sys, tempfile, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
-from cluster import Cluster, STUB, shown_at
+from cluster import Cluster, shown_at
+from commands import STUB
 from ktap import done, must, ok
 from proc import descriptors
 from seed import new_seed
@@ -23,19 +24,11 @@ PIPE = subprocess.PIPE
 HERE = "readlink /proc/self/ns/net"
 
 
-def start(*words, node="@0.1", program=None, before=None, options=(), **more):
-    """The stub, in node 0's namespace."""
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [STUB, *options, node, program or words[0], *words], preexec_fn=before, **more
-        )
-
-
 def run(*words, timeout=WAIT, input=None, **more):
     more.setdefault("stdin", NULL if input is None else PIPE)
     more.setdefault("stdout", PIPE)
     more.setdefault("stderr", PIPE)
-    p = start(*words, **more)
+    p = c.stub(*words, **more)
     try:
         out, err = p.communicate(input, timeout)
     except subprocess.TimeoutExpired:
@@ -50,7 +43,7 @@ def sh(script, *words, **more):
 
 
 def guests(node=1):
-    return [t for t in c.ask(node, {"command": "tasks"})["tasks"] if t["executor"] == f"0.{node}"]
+    return [t for t in c.tasks(node) if t["executor"] == f"0.{node}"]
 
 
 def no_guests():
@@ -81,7 +74,7 @@ ok("death by each signal", not wrong, wrong)
 
 # A signal to the stub reaches the task.
 def caught(n):
-    p = start(
+    p = c.stub(
         "/bin/sh",
         "-c",
         f"trap 'echo got; exit 9' {n}; echo up; while :; do sleep 0.01; done",
@@ -140,31 +133,30 @@ ok("stdout and stderr in one pipe keep their order", out == want, out[:100])
 with open(os.path.join(work, "lines"), "w") as f:
     f.write("one\ntwo\nthree\n")
 script = f"while read l; do {STUB} @0.1 /bin/sh sh -c 'exit 0'; echo $l; done <{work}/lines"
-with c.net.enter(0):
-    got = subprocess.run(["sh", "-c", script], stdout=PIPE, timeout=WAIT).stdout
+got = c.call(0, ["sh", "-c", script], stderr=None, text=False).stdout
 ok("what is not read of a file is left to the next reader", got == b"one\ntwo\nthree\n", got)
-with c.net.enter(0):
-    got = subprocess.run(
-        [
-            "python3",
-            "-c",
-            f"""
+got = c.call(
+    0,
+    [
+        "python3",
+        "-c",
+        f"""
 import subprocess
 with open("{work}/lines", "rb", 0) as f:
     subprocess.run(["{STUB}", "@0.1", "/usr/bin/python3", "python3", "-c",
                     "import os; os.write(1, os.read(0, 4))"], stdin=f)
     print(f.read().decode(), end="")""",
-        ],
-        stdout=PIPE,
-        timeout=WAIT,
-    ).stdout
+    ],
+    stderr=None,
+    text=False,
+).stdout
 ok("what is read of a file is gone", got == b"one\ntwo\nthree\n", got)
 
-p1 = start("/usr/bin/yes", stdin=NULL, stdout=PIPE)
+p1 = c.stub("/usr/bin/yes", stdin=NULL, stdout=PIPE)
 p1.stdout.readline()
 p1.stdout.close()
 ok("a writer without a reader dies of SIGPIPE", p1.wait(WAIT) == -signal.SIGPIPE, p1.returncode)
-p1 = start("/bin/sh", "-c", "exec <&-; echo closed; exec sleep 60", stdin=PIPE, stdout=PIPE)
+p1 = c.stub("/bin/sh", "-c", "exec <&-; echo closed; exec sleep 60", stdin=PIPE, stdout=PIPE)
 p1.stdout.readline()
 try:
     while True:
@@ -177,7 +169,7 @@ p1.wait()
 must("no guest is left", no_guests(), guests())
 
 # A full stdin must not hold up a signal.
-p1 = start("/bin/sleep", "60", stdin=PIPE, stdout=NULL)
+p1 = c.stub("/bin/sleep", "60", stdin=PIPE, stdout=NULL)
 os.set_blocking(p1.stdin.fileno(), False)
 must("it is a guest", until(guests), guests())
 filled = 0
@@ -289,12 +281,12 @@ def states(pid):
 
 def hold(**more):
     """A task that waits; the stub and its process there. In a group of its own, so not orphaned."""
-    p = start("/bin/sh", "-c", "echo $$; exec sleep 60", stdin=NULL, stdout=PIPE, **more)
+    p = c.stub("/bin/sh", "-c", "echo $$; exec sleep 60", stdin=NULL, stdout=PIPE, **more)
     return p, int(p.stdout.readline())
 
 
 for n in signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGSTOP:
-    p, remote = hold(before=lambda: os.setpgid(0, 0))
+    p, remote = hold(preexec_fn=lambda: os.setpgid(0, 0))
     p.send_signal(n)
     stopped = []
     told = until(lambda: os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WNOHANG))
@@ -312,7 +304,7 @@ for n in signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGSTOP:
     )
     p.send_signal(signal.SIGTERM)
     ok("and it ends by a signal", p.wait(WAIT) == -signal.SIGTERM, p.returncode)
-p, remote = hold(before=lambda: os.setpgid(0, 0))
+p, remote = hold(preexec_fn=lambda: os.setpgid(0, 0))
 os.kill(remote, signal.SIGSTOP)
 ok("a task that stops itself stops its stub", until(lambda: states(p.pid) == "T"))
 p.send_signal(signal.SIGCONT)
@@ -359,7 +351,7 @@ os.close(master)
 
 # ---- faults ----
 
-p = start(
+p = c.stub(
     "/bin/sh",
     "-c",
     "sleep 60 & echo $!; setsid sleep 60 & echo $!; echo $$; exec sleep 60",
@@ -385,7 +377,7 @@ if grouped:
 
 # Before the start: the executor freezes, the stub is killed, nothing runs.
 c.agents[1].send_signal(signal.SIGSTOP)
-p = start("/bin/sh", "-c", f"echo ran >>{work}/ran", stdin=NULL)
+p = c.stub("/bin/sh", "-c", f"echo ran >>{work}/ran", stdin=NULL)
 
 
 def has_socket(pid):
@@ -470,7 +462,7 @@ class Retried:
         self.words = "/bin/sh", "-c", script
         if more:
             more.setdefault("stderr", PIPE)
-            self.p = start(*self.words, options=options, **more)
+            self.p = c.stub(*self.words, options=options, **more)
         else:
             self.pid, self.master, self.see = terminal(*self.words, options=options)
 
@@ -495,7 +487,7 @@ tasks = {
         "file closed there", "read line; exec <&-", stdin=open(lines, "rb"), stdout=PIPE
     ),
     "pipe": Retried("pipe", stdin=PIPE, stdout=PIPE),
-    "closed": Retried("closed", before=lambda: os.close(0), stdout=PIPE),
+    "closed": Retried("closed", preexec_fn=lambda: os.close(0), stdout=PIPE),
     "terminal": Retried("terminal"),
     "pipe used": Retried("pipe used", "read line", stdin=PIPE, stdout=PIPE),
     "output closed": Retried("output closed", "exec >&-", stdin=NULL, stdout=PIPE),

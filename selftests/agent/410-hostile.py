@@ -6,8 +6,10 @@ import os, random, select, signal, socket, struct, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import FRAME, Cluster, STUB, address, closed, frame, read_exactly
+from cluster import Cluster
+from frames import FRAME, closed, frame, read_exactly
 from ktap import done, must, ok
+from netns import address
 from proc import state
 from wait import WAIT, until
 
@@ -18,14 +20,9 @@ NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 USER = 2001
 
 
-def start(*words, **more):
-    with c.net.enter(0):
-        return subprocess.Popen([STUB, "@0.1", words[0], *words], **more)
-
-
 def tasks(node):
     try:
-        return c.ask(node, {"command": "tasks"})["tasks"]
+        return c.tasks(node)
     except (OSError, EOFError):
         return []
 
@@ -92,7 +89,7 @@ def idle(i, j):
 
 
 def run(*words):
-    p = start(*words, stdin=NULL, stdout=PIPE, stderr=PIPE)
+    p = c.stub(*words, stdin=NULL, stdout=PIPE, stderr=PIPE)
     out, err = p.communicate(timeout=WAIT)
     return p.returncode, out, err
 
@@ -112,7 +109,7 @@ ok("and take nobody's place", (saw := run("/bin/echo", "there")[:2]) == (0, b"th
 for s in made:
     s.close()
 
-p = start("/bin/sh", "-c", "echo $$; read line; echo got $line; exit 3", stdin=PIPE, stdout=PIPE)
+p = c.stub("/bin/sh", "-c", "echo $$; read line; echo got $line; exit 3", stdin=PIPE, stdout=PIPE)
 there = int(p.stdout.readline())
 end = parent(there)
 task = next(t["id"] for t in tasks(1))
@@ -140,7 +137,7 @@ ok(
     (p.returncode, out, c.log(1)[-2000:]),
 )
 
-p = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
+p = c.stub("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
 there = int(p.stdout.readline())
 end = parent(there)
 os.kill(end, signal.SIGSTOP)
@@ -217,7 +214,7 @@ ok(
     (c.log(0)[-1500:], c.log(1)[-1500:]),
 )
 
-p = start("/usr/bin/yes", stdin=NULL, stdout=PIPE)
+p = c.stub("/usr/bin/yes", stdin=NULL, stdout=PIPE)
 p.stdout.readline()
 must("it runs", until(lambda: [t["state"] for t in tasks(1)] == ["running"]), tasks(1))
 there = tasks(1)[0]["pid"]
@@ -248,7 +245,7 @@ ok(
 )
 ok("and no stream is left", until(lambda: idle(0, 1)), (c.log(0)[-1500:], c.log(1)[-1500:]))
 
-p = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
+p = c.stub("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
 there = int(p.stdout.readline())
 end = parent(there)
 os.kill(end, signal.SIGSTOP)
@@ -288,7 +285,7 @@ def speak(path, body, n=1):
 
 # Many at once, and their executor's ends killed.
 many = [
-    start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE, stderr=NULL)
+    c.stub("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE, stderr=NULL)
     for i in range(19)
 ]
 there = [int(p.stdout.readline() or 0) for p in many]

@@ -8,10 +8,11 @@ import ctypes, os, signal, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import player
-from cluster import STUB, Cluster
+from cluster import Cluster
+from commands import STUB
 from ktap import done, ok, skip_all
 import proc
-from wait import WAIT, until
+from wait import until
 
 UNSET = 4294967295
 JOB_NO_NEW_PRIVS = 64
@@ -59,15 +60,7 @@ def shown(out):
 
 
 def run(node="@0.1", before=None):
-    with c.net.enter(0):
-        p = subprocess.run(
-            [STUB, node, "/bin/sh", "sh", "-c", SHOW],
-            stdin=NULL,
-            stdout=PIPE,
-            stderr=PIPE,
-            preexec_fn=before,
-            timeout=WAIT,
-        )
+    p = c.call(0, [STUB, node, "/bin/sh", "sh", "-c", SHOW], preexec_fn=before, text=False)
     return p.returncode, p.stdout, p.stderr
 
 
@@ -154,12 +147,11 @@ ok(
 # Placed by the hierarchy, it runs at home then: node 0 is made a sender by a task that stays.
 for i in range(2):
     c.ask(i, {"command": "set", "threshold": 500, "length": 0, "load-index": "tasks"})
-with c.net.enter(0):
-    stays = subprocess.Popen([STUB, "@auto", "/bin/sleep", "sleep", "1000"], stdin=NULL)
+stays = c.popen(0, [STUB, "@auto", "/bin/sleep", "sleep", "1000"], stdout=None, stderr=None)
 
 
 def states():
-    return {n["code"]: n["state"] for n in c.ask(0, {"command": "status"})["nodes"]}
+    return {n["code"]: n["state"] for n in c.status(0)["nodes"]}
 
 
 ok(

@@ -11,7 +11,7 @@ from cluster import USER, Cluster, removed
 from environment import own_name
 from ktap import done, must, ok, skip_all
 from launcher import Launcher, start
-from proc import links, running, send, stat, state
+from proc import links, running, stat, state
 from wait import WAIT, until
 
 mounts = [
@@ -260,7 +260,7 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
     slowest, tries = 0, 0
     while tries < len(folders):
         began = time.monotonic()
-        c.ask(0, {"command": "status"})
+        c.status(0)
         slowest = max(slowest, time.monotonic() - began)
         tries = c.log(0).count("cannot have it killed by ehlaunch")
     ok("what is to be killed cannot be: the agent says so", tries >= len(folders), tries)

@@ -7,7 +7,8 @@ import glob, json, os, pty, random, re, select, signal, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import environment
-from cluster import Cluster, STUB, shown_at
+from cluster import Cluster, shown_at
+from commands import STUB
 from ktap import done, must, ok
 from proc import state
 from seed import new_seed
@@ -20,14 +21,9 @@ NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 os.chmod(c.dir, 0o755)
 
 
-def start(*words, **more):
-    with c.net.enter(0):
-        return subprocess.Popen([STUB, "@0.1", words[0], *words], **more)
-
-
 def tasks(node=0):
     try:
-        return {t["pid"]: t for t in c.ask(node, {"command": "tasks"})["tasks"]}
+        return {t["pid"]: t for t in c.tasks(node)}
     except (OSError, EOFError):  # its agent is not here yet
         return {}
 
@@ -47,7 +43,7 @@ class Busy:
     def __init__(self):
         self.lines = dice.randrange(20000, 40000)
         self.source = subprocess.Popen(["seq", str(self.lines)], stdout=PIPE)
-        self.p = start("/usr/bin/python3", "-c", LONG, stdin=self.source.stdout, stdout=PIPE)
+        self.p = c.stub("/usr/bin/python3", "-c", LONG, stdin=self.source.stdout, stdout=PIPE)
         self.source.stdout.close()
         os.set_blocking(self.p.stdout.fileno(), False)
         self.out = b""
@@ -100,11 +96,11 @@ task = Busy()
 ok("another one starts the next task", *task.right())
 
 # Those that do nothing at the time: waiting, stopped, at a terminal.
-waits = start(
+waits = c.stub(
     "/bin/sh", "-c", "echo $$; read line; echo got $line; exit 3", stdin=PIPE, stdout=PIPE
 )
 waits_there = int(waits.stdout.readline())
-stopped = start(
+stopped = c.stub(
     "/bin/sh",
     "-c",
     "echo $$; kill -STOP $$; echo on; exit 4",
@@ -134,7 +130,7 @@ must("it is up", see(b"up"), bytes(shown))
 files = open(os.path.join(c.dir, "lines"), "w+b")
 files.write(b"1\n2\n3\n")
 files.seek(0)
-begun = start(
+begun = c.stub(
     "/usr/bin/python3",
     "-c",
     "import os, time; os.write(1, os.read(0, 2)); time.sleep(1000)",
@@ -197,7 +193,7 @@ ok(
 
 # A stub that is stopped while its agent is replaced, and goes on without a signal that it could
 # pass on.
-frozen = start(
+frozen = c.stub(
     "/bin/sh",
     "-c",
     "echo $$; exec sleep 1000",
@@ -225,7 +221,7 @@ frozen.wait(WAIT)
 
 def freeze():
     """A task whose stub is stopped, and the process there."""
-    p = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
+    p = c.stub("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
     there = int(p.stdout.readline())
     p.send_signal(signal.SIGSTOP)
     must("its task is stopped, too", until(lambda: state(there) == "T"), state(there))
@@ -243,7 +239,7 @@ os.chmod(file + ".pipe", 0o666)
 os.rename(
     file + ".pipe", file + ".new"
 )  # at once, with its mode: the agent removes what it cannot open
-early = start("/bin/sh", "-c", "echo; exec sleep 1000", stdin=NULL, stdout=PIPE)
+early = c.stub("/bin/sh", "-c", "echo; exec sleep 1000", stdin=NULL, stdout=PIPE)
 early.stdout.readline()
 early.send_signal(signal.SIGSTOP)
 writes = lambda: " ".join(
@@ -318,7 +314,7 @@ c.start(0)
 must("both are up", c.all_up(range(2)), c.log(0)[-2000:])
 
 # A stop and a SIGCONT that cross: home's agent holds up both.
-crossed = start(
+crossed = c.stub(
     "/bin/sh",
     "-c",
     "echo $$; exec sleep 1000",
@@ -351,7 +347,7 @@ crossed.kill()
 # An end that stands still while the other one sends: all windows wait for it in the socket and in
 # its agent.
 with open(os.path.join(c.dir, "errors"), "w+b") as errors:
-    p = start(
+    p = c.stub(
         "/bin/sh",
         "-c",
         "echo up; head -c 4000000 /dev/zero >&2 & head -c 4000000 /dev/zero; wait",
@@ -378,7 +374,7 @@ c.agents[1].send_signal(signal.SIGCONT)
 ok("a cut link: every line once", *task.right())
 
 # An end that is killed ends the other one.
-p = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE, stderr=PIPE)
+p = c.stub("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE, stderr=PIPE)
 there = int(p.stdout.readline())
 end = int(open(f"/proc/{there}/stat").read().rsplit(")", 1)[1].split()[1])
 os.kill(end, signal.SIGKILL)
@@ -389,7 +385,7 @@ ok(
     (p.returncode, err),
 )
 ok("and its program has gone", until(lambda: state(there) in ("gone", "Z")), state(there))
-p = start("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
+p = c.stub("/bin/sh", "-c", "echo $$; exec sleep 1000", stdin=NULL, stdout=PIPE)
 there = int(p.stdout.readline())
 c.end(0, signal.SIGKILL)
 p.kill()

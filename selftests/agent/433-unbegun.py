@@ -8,7 +8,9 @@ import contextlib, json, os, signal, socket, struct, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2, left
-from cluster import FRAME, STUB, Cluster, frame
+from cluster import Cluster
+from commands import STUB
+from frames import FRAME, frame
 from ktap import done, must, ok
 from netns import address
 from proc import state
@@ -27,22 +29,17 @@ ok("two agents", c.all_up([0, 1]), c.log(0) + c.log(1))
 
 def start(node=1):
     """A stub whose task would say that it ran."""
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [STUB, f"@{c.code(node)}", "/bin/sh", "sh", "-c", f"echo >>{ran}"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    return c.popen(
+        0,
+        [STUB, f"@{c.code(node)}", "/bin/sh", "sh", "-c", f"echo >>{ran}"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 def counted(i, what):
     """Guests or tasks away, as node i counts them."""
     return c.ask(i, {"command": "guests", "node": c.code(i)})[what]
-
-
-def listed(i):
-    return c.ask(i, {"command": "tasks"})["tasks"]
 
 
 def asked():
@@ -93,8 +90,8 @@ def settled(name):
         return not (
             counted(1, "guests")
             or counted(0, "away")
-            or listed(0)
-            or listed(1)
+            or c.tasks(0)
+            or c.tasks(1)
             or "ehguest" in left.processes(c).values()
             or left.folders(c, 1)
         )
@@ -105,8 +102,8 @@ def settled(name):
         (
             counted(1, "guests"),
             counted(0, "away"),
-            listed(0),
-            listed(1),
+            c.tasks(0),
+            c.tasks(1),
             left.processes(c),
             left.folders(c, 1),
             c.log(1)[-1000:],
@@ -118,9 +115,9 @@ end(asked())
 ok(
     "killed before the executor has answered: home is done",
     until(lambda: counted(0, "away") == 0, SOON),
-    listed(0),
+    c.tasks(0),
 )
-ok("and so is the executor", until(lambda: counted(1, "guests") == 0, SOON), listed(1))
+ok("and so is the executor", until(lambda: counted(1, "guests") == 0, SOON), c.tasks(1))
 go_on()
 settled("and nothing begins there later")
 
@@ -131,8 +128,8 @@ end(p)
 go_on()
 must(
     "the executor answers",
-    until(lambda: unread() and listed(1) and listed(1)[0]["pid"]),
-    (unread(), listed(1)),
+    until(lambda: unread() and c.tasks(1) and c.tasks(1)[0]["pid"]),
+    (unread(), c.tasks(1)),
 )
 c.agents[0].send_signal(signal.SIGCONT)
 settled("killed when it has answered, and home has not heard that: both are done")
@@ -246,5 +243,5 @@ ok(
     heard,
 )
 p.wait(WAIT)
-ok("home is done with all of them", until(lambda: counted(0, "away") == 0, SOON), listed(0))
+ok("home is done with all of them", until(lambda: counted(0, "away") == 0, SOON), c.tasks(0))
 done()

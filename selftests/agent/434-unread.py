@@ -8,7 +8,8 @@ import json, os, re, signal, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import left
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok
 from wait import WAIT, outcome, until
 
@@ -21,14 +22,13 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 def start(script):
     """A task on node 1. Its end begins again when the view of home's files is there, and nothing is
     asked or compared then."""
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [EHCTL, "exec", "--view", "home", c.code(1), "--", "/bin/sh", "-c", script],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+    return c.popen(
+        0,
+        [EHCTL, "exec", "--view", "home", c.code(1), "--", "/bin/sh", "-c", script],
+        start_new_session=True,
+        stdin=subprocess.PIPE,
+        text=False,
+    )
 
 
 def linked(p):

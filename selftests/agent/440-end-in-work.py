@@ -7,17 +7,17 @@ built with them (make SAN=1, make check-sanitize)."""
 import json, os, signal, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster, STUB
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok
 from wait import WAIT, until
 
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 
 
-def start(*words, node="@0.1", **more):
-    with c.net.enter(0):
-        # a group of its own: the kernel does not stop one whose parents are of another session
-        return subprocess.Popen([STUB, node, words[0], *words], process_group=0, **more)
+def stub(*words, **more):
+    """In a group of its own: the kernel does not stop one whose parents are of another session."""
+    return c.stub(*words, process_group=0, **more)
 
 
 def state(p):
@@ -26,7 +26,7 @@ def state(p):
 
 def away():
     try:
-        return {t["pid"]: t for t in c.ask(0, {"command": "tasks"})["tasks"]}
+        return {t["pid"]: t for t in c.tasks(0)}
     except OSError:  # its agent is not here yet
         return {}
 
@@ -45,14 +45,14 @@ class Work:
     """Tasks of each kind, in the middle of what they do."""
 
     def __init__(self):
-        self.running = start("/bin/sleep", "100000", stdin=NULL)
-        self.reading = start("/bin/cat", stdin=PIPE, stdout=PIPE)
+        self.running = stub("/bin/sleep", "100000", stdin=NULL)
+        self.reading = stub("/bin/cat", stdin=PIPE, stdout=PIPE)
         self.reading.stdin.write(b"first\n")
         self.reading.stdin.flush()
-        self.writing = start(
+        self.writing = stub(
             "/bin/sh", "-c", "echo begun; exec cat /dev/zero", stdin=NULL, stdout=PIPE
         )
-        self.stopped = start(
+        self.stopped = stub(
             "/bin/sh", "-c", "echo begun; exec sleep 100000", stdin=NULL, stdout=PIPE
         )
         self.all = [self.running, self.reading, self.writing, self.stopped]
@@ -64,7 +64,7 @@ class Work:
         # still takes no connection.
         c.agents[2].send_signal(signal.SIGSTOP)
         self.connecting = [
-            start("/bin/true", node="@0.2", stdin=NULL, stdout=PIPE, stderr=PIPE) for _ in range(3)
+            stub("/bin/true", node="@0.2", stdin=NULL, stdout=PIPE, stderr=PIPE) for _ in range(3)
         ]
         waiting = until(lambda: all(os.path.exists(f"/proc/{p.pid}") for p in self.connecting))
         self.seen = begun, there, halted, waiting
@@ -125,7 +125,7 @@ for apart, parts in (True, [("home", [0]), ("the executor", [1])]), (False, [("b
     # its group chooses one: what begins too late waits for that.
     ok(
         "home is the controller",
-        until(lambda: c.ask(0, {"command": "status"})["controller"] == "0.0"),
+        until(lambda: c.status(0)["controller"] == "0.0"),
         c.log(0)[-2000:],
     )
     asked = []

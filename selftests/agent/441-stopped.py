@@ -6,7 +6,8 @@ for ends that are."""
 import json, os, signal, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import Cluster, STUB
+from cluster import Cluster
+from commands import STUB
 from ktap import done, must, ok
 from proc import parent, state
 from wait import WAIT, until
@@ -19,12 +20,12 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 def start():
     """A task that does nothing, and its process there."""
-    with c.net.enter(0):
-        p = subprocess.Popen(
-            [STUB, "@0.1", "/bin/sh", "sh", "-c", "echo $$; exec sleep 1000"],
-            stdin=NULL,
-            stdout=PIPE,
-        )
+    p = c.popen(
+        0,
+        [STUB, "@0.1", "/bin/sh", "sh", "-c", "echo $$; exec sleep 1000"],
+        stderr=None,
+        text=False,
+    )
     return p, int(p.stdout.readline())
 
 
@@ -42,7 +43,7 @@ def end(p):
 
 def states(node=1):
     try:
-        return sorted(t["state"] for t in c.ask(node, {"command": "tasks"})["tasks"])
+        return sorted(t["state"] for t in c.tasks(node))
     except (OSError, EOFError):
         return None
 
@@ -82,9 +83,7 @@ c.agents[1].send_signal(signal.SIGSTOP)
 must("the executor's agent does not answer", until(lambda: c.up(0) == {c.code(0)}), c.up(0))
 end(p)
 end(stays)
-away = lambda: next(
-    n["tasks"]["away"] for n in c.ask(0, {"command": "status"})["nodes"] if n["code"] == c.code(0)
-)
+away = lambda: next(n["tasks"]["away"] for n in c.status(0)["nodes"] if n["code"] == c.code(0))
 ok(
     "home gives up one that ran, and not the stopped one",
     until(lambda: away() < 2) and away() == 1,
@@ -152,14 +151,15 @@ end(p)
 # ehguest stands still and takes nothing, all windows are full, and the stub is killed: that is told
 # beside what waits.
 feeds = [subprocess.Popen(["cat", "/dev/zero"], stdout=PIPE) for _ in range(2)]
-with c.net.enter(0):
-    p = subprocess.Popen(
-        [STUB, "@0.1", "/bin/sh", "sh", "-c", "echo $$; cat <&9 >/dev/null & cat >/dev/null; wait"],
-        stdin=feeds[0].stdout,
-        stdout=PIPE,
-        close_fds=False,
-        preexec_fn=lambda: os.dup2(feeds[1].stdout.fileno(), 9),
-    )
+p = c.popen(
+    0,
+    [STUB, "@0.1", "/bin/sh", "sh", "-c", "echo $$; cat <&9 >/dev/null & cat >/dev/null; wait"],
+    close_fds=False,
+    preexec_fn=lambda: os.dup2(feeds[1].stdout.fileno(), 9),
+    stdin=feeds[0].stdout,
+    stderr=None,
+    text=False,
+)
 for f in feeds:
     f.stdout.close()
 there = int(p.stdout.readline())
@@ -226,13 +226,13 @@ c.ask(1, {"command": "reload"})
 # 320 KiB are on their way: a window, and the pipe of the stub. 64 KiB more are in the pipe of the
 # task.
 LEFT = 344 << 10
-with c.net.enter(0):
-    p = subprocess.Popen(
-        [STUB, "@0.1", "/bin/sh", "sh", "-c", f"echo $$; exec head -c {LEFT} /dev/zero"],
-        stdin=NULL,
-        stdout=PIPE,
-        bufsize=0,
-    )
+p = c.popen(
+    0,
+    [STUB, "@0.1", "/bin/sh", "sh", "-c", f"echo $$; exec head -c {LEFT} /dev/zero"],
+    bufsize=0,
+    stderr=None,
+    text=False,
+)
 there = int(p.stdout.readline())
 must(
     "it ends, and not its stub",

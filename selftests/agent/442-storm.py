@@ -7,7 +7,8 @@ EHS_ROUNDS makes it longer."""
 import os, random, select, signal, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import Cluster, STUB
+from cluster import Cluster
+from commands import STUB
 from ktap import done, ok
 from proc import state
 from seed import new_seed
@@ -67,21 +68,20 @@ class Task:
             script = "echo up; exec sleep 1000"
         else:
             script, self.want = f"echo a; sleep {ms}; echo b", b"a\nb\n"
-        with c.net.enter(0):
-            self.p = subprocess.Popen(
-                [
-                    STUB,
-                    "@auto" if dice.randrange(8) == 0 else "@0.1",
-                    "/bin/sh",
-                    "sh",
-                    "-c",
-                    f"{head}{script}; exit {self.status}",
-                ],
-                stdin=self.input,
-                stdout=PIPE,
-                stderr=PIPE,
-                preexec_fn=lambda: os.setpgid(0, 0),
-            )
+        self.p = c.popen(
+            0,
+            [
+                STUB,
+                "@auto" if dice.randrange(8) == 0 else "@0.1",
+                "/bin/sh",
+                "sh",
+                "-c",
+                f"{head}{script}; exit {self.status}",
+            ],
+            preexec_fn=lambda: os.setpgid(0, 0),
+            stdin=self.input,
+            text=False,
+        )
         if self.input is not NULL:
             self.input.close()
         self.out, self.err, self.open = b"", b"", {self.p.stdout, self.p.stderr}
@@ -212,7 +212,7 @@ ok("each has run once, with all its bytes and its status", not wrong, "\n".join(
 refused = sum(t.p.returncode == 1 and not t.out for t in all_tasks)
 ok("most were not refused", refused < len(all_tasks) * 3 // 4, refused)
 ok("the agents find each other", c.all_up(range(2)))
-left = lambda: [c.ask(i, {"command": "tasks"})["tasks"] for i in range(2)]
+left = lambda: [c.tasks(i) for i in range(2)]
 ok("no task is left", until(lambda: left() == [[], []], 90), left())
 guests = os.path.join(c.cgroup(1), "guest")
 if os.path.isdir(guests):

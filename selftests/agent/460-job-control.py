@@ -157,7 +157,7 @@ def shown(sh):
     """A stopped task is shown as such, on both nodes."""
 
     def states():
-        return [[t["state"] for t in c.ask(i, {"command": "tasks"})["tasks"]] for i in range(2)]
+        return [[t["state"] for t in c.tasks(i)] for i in range(2)]
 
     def are(state):
         return not away or until(lambda: states() == [[state], [state]])

@@ -7,7 +7,8 @@ import os, signal, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from cluster import Cluster, EHCTL
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok, skip
 
 ROUNDS = int(os.environ.get("EHS_ROUNDS", 400 if os.environ.get("EHS_LONG", "0") != "0" else 60))

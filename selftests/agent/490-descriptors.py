@@ -213,7 +213,7 @@ ok(
 )
 
 ok("agents are well", c.alive(0) and c.alive(1), c.log(0) + c.log(1))
-left = lambda: c.ask(1, {"command": "tasks"})["tasks"]
+left = lambda: c.tasks(1)
 ok("no guest is left", until(lambda: not left()), left())
 c.stop()
 done()

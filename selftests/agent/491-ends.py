@@ -131,19 +131,16 @@ for where, how in PLACES:
     ok(f"{where}: its group is empty when it has ended", empty(p.pid) and out == "up\n", out)
 
 # A process of its own in the same group is not its child.
-with c.net.enter(0):
-    p = subprocess.Popen(
-        [
-            "sh",
-            "-c",
-            f"trap : TERM; {' '.join(AWAY)} sh -c '{FAMILY} wait' & wait $!; wait $!; echo $?",
-        ],
-        start_new_session=True,
-        stdin=NULL,
-        stdout=PIPE,
-        stderr=NULL,
-        text=True,
-    )
+p = c.popen(
+    0,
+    [
+        "sh",
+        "-c",
+        f"trap : TERM; {' '.join(AWAY)} sh -c '{FAMILY} wait' & wait $!; wait $!; echo $?",
+    ],
+    start_new_session=True,
+    stderr=NULL,
+)
 child = int(p.stdout.readline())
 os.killpg(p.pid, signal.SIGTERM)
 out = p.communicate(timeout=WAIT)[0]
@@ -166,7 +163,7 @@ os.killpg(p.pid, signal.SIGKILL)
 out = collect(p)
 ok("it has got some of them", out.strip().isdigit() and int(out) > 0, out)
 ok("its child ends with the group", gone(child))
-ok("no task is left", until(lambda: not c.ask(0, {"command": "tasks"})["tasks"]))
+ok("no task is left", until(lambda: not c.tasks(0)))
 
 # ---- errors of the exec ----
 

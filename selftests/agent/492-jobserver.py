@@ -93,19 +93,17 @@ def start(make, recipes, view):
             f"all: {' '.join(f't{i}' for i in range(len(recipes)))}\n"
             + "".join(f"t{i}:\n\t{recipe}\n" for i, recipe in enumerate(recipes))
         )
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [make, f"-j{JOBS}", "--no-print-directory", "-C", folder],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env={
-                "PATH": os.environ["PATH"],
-                "LC_ALL": "C",
-                "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
-            },
-        )
+    return c.popen(
+        0,
+        [make, f"-j{JOBS}", "--no-print-directory", "-C", folder],
+        start_new_session=True,
+        env={
+            "PATH": os.environ["PATH"],
+            "LC_ALL": "C",
+            "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
+        },
+        text=False,
+    )
 
 
 def run(*arguments):
@@ -156,7 +154,7 @@ for style, make in STYLES.items():
         for what in "killed", "lost":
             p = start(make, ["+@$(CLIENT) tts; :"], view)
             here = p.stdout.readline()
-            guests = [t["pid"] for t in c.ask(1, {"command": "tasks"})["tasks"]]
+            guests = [t["pid"] for t in c.tasks(1)]
             ends = [pid if what == "killed" else parent(pid) for pid in guests]
             names = [stat(pid)[0] for pid in ends]
             for pid in ends:
@@ -191,7 +189,7 @@ for style, make in STYLES.items():
         ok(f"{name}: so has gcc when it links", whole(got), got)
 
 ok("agents are well", c.alive(0) and c.alive(1), c.log(0) + c.log(1))
-left = lambda: c.ask(1, {"command": "tasks"})["tasks"]
+left = lambda: c.tasks(1)
 ok("no guest is left", until(lambda: not left()), left())
 c.stop()
 done()

@@ -7,7 +7,8 @@ import os, random, socket, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from cluster import Cluster, EHCTL
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok
 from seed import new_seed
 from wait import WAIT, outcome
@@ -264,28 +265,26 @@ while True:
     n += len(part)
 print(n)"""
 os.chmod(c.dir, 0o755)
-with c.net.enter(0):
-    # root's shell cannot be looked at, and leads the session
-    p = subprocess.Popen(
-        [
-            "sh",
-            "-c",
-            f'setpriv --reuid={users.ONE} --regid={users.ONE} --clear-groups -- "$@"; exit $?',
-            "sh",
-            "python3",
-            "-c",
-            GIVES,
-            *AWAY,
-            "python3",
-            "-c",
-            SELECTS,
-        ],
-        cwd="/",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+# root's shell cannot be looked at, and leads the session
+p = c.popen(
+    0,
+    [
+        "sh",
+        "-c",
+        f'setpriv --reuid={users.ONE} --regid={users.ONE} --clear-groups -- "$@"; exit $?',
+        "sh",
+        "python3",
+        "-c",
+        GIVES,
+        *AWAY,
+        "python3",
+        "-c",
+        SELECTS,
+    ],
+    cwd="/",
+    start_new_session=True,
+    text=False,
+)
 said = outcome(p)
 ok(
     "a program that waits in select() has it in large parts, though an ancestor hides",

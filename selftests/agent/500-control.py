@@ -54,12 +54,12 @@ def end(node):
 
 def nodes(i):
     """What node i says of all: load, state and threshold by number."""
-    return {int(n["code"][2:]): n for n in c.ask(i, {"command": "status"})["nodes"]}
+    return {int(n["code"][2:]): n for n in c.status(i)["nodes"]}
 
 
 def group(i):
     """What node i says of the one group."""
-    return c.ask(i, {"command": "status"})["groups"][0]
+    return c.status(i)["groups"][0]
 
 
 def is_so(i, **expect):
@@ -186,21 +186,21 @@ ok(
     nodes(0),
 )
 before = [n["threshold"] for n in nodes(2).values()]
-epoch = c.ask(2, {"command": "status"})["epoch"]
+epoch = c.status(2)["epoch"]
 ok(f"with a new epoch ({epoch})", epoch >= 1)
 
 c.end(0, signal.SIGKILL)
 sleeping[:] = [s for s in sleeping if s[1].poll() is None or s[1].communicate() is None]
 ok(
     "the controller dies, 0.1 follows",
-    until(lambda: c.ask(2, {"command": "status"})["controller"] == "0.1"),
+    until(lambda: c.status(2)["controller"] == "0.1"),
 )
 ok(
     "it goes on with thresholds and epoch",
     until(
         lambda: nodes(2)[1]["threshold"] == before[1]
         and nodes(2)[2]["threshold"] == before[2]
-        and c.ask(2, {"command": "status"})["epoch"] >= epoch
+        and c.status(2)["epoch"] >= epoch
     ),
     nodes(2),
 )

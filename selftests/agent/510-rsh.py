@@ -159,8 +159,7 @@ c.ask(1, {"command": "drain"})
 got = run("n1", "true")
 ok("255 and a message: a node that drains", got[0] == 255 and got[2].startswith("ehrsh: n1: "), got)
 c.ask(1, {"command": "undrain"})
-with c.net.enter("br"):
-    got = subprocess.run([RSH, "n1", "true"], stdout=PIPE, stderr=PIPE, text=True, check=False)
+got = c.call("br", [RSH, "n1", "true"])
 ok("255 and a message: no agent", got.returncode == 255 and got.stderr.startswith("ehrsh: "), got)
 
 # ---- ssh's options ----

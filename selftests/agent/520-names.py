@@ -5,8 +5,10 @@
 import json, os, re, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster, address
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok
+from netns import address
 from wait import until
 
 HOSTS = "alpha", "beta.one.test", "beta.two.test"
@@ -59,9 +61,7 @@ for word in "drain", "undrain":
     ok(
         f"{word}: a name",
         r.returncode == 0
-        and until(
-            lambda: c.ask(0, {"command": "status"})["nodes"][2]["draining"] == (word == "drain")
-        ),
+        and until(lambda: c.status(0)["nodes"][2]["draining"] == (word == "drain")),
         r,
     )
 r = ehctl(0, "drain", "beta")
@@ -100,12 +100,12 @@ def both():
 
 
 ok("watch", until(both), lines)
-with c.net.enter(0):
-    task = subprocess.Popen(
-        [EHCTL, "exec", "beta.one.test", "--", "sh", "-c", "echo; exec sleep 1000"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-    )
+task = c.popen(
+    0,
+    [EHCTL, "exec", "beta.one.test", "--", "sh", "-c", "echo; exec sleep 1000"],
+    stderr=None,
+    text=False,
+)
 task.stdout.readline()
 ok(
     "watch shows hosts",

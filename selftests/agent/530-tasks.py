@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What `ehctl tasks` knows of tasks: away, guests, those that stayed."""
 
-import os, re, signal, subprocess, sys
+import os, re, signal, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok
 from wait import until
 
@@ -15,25 +16,17 @@ ehctl = c.ehctl
 ok("two agents", c.start_all(), c.log(0))
 
 
-def tasks(i):
-    return c.ask(i, {"command": "tasks"})["tasks"]
-
-
 def start(*words, script="echo; exec sleep 1000"):
-    with c.net.enter(0):
-        # a group of its own: the kernel does not stop one whose parents are of another session
-        p = subprocess.Popen(
-            [EHCTL, *words, "--", "sh", "-c", script],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            process_group=0,
-        )
+    # a group of its own: the kernel does not stop one whose parents are of another session
+    p = c.popen(
+        0, [EHCTL, *words, "--", "sh", "-c", script], process_group=0, stderr=None, text=False
+    )
     p.stdout.readline()
     return p
 
 
 def state(i, wanted):
-    return until(lambda: [t["state"] for t in tasks(i)] == [wanted])
+    return until(lambda: [t["state"] for t in c.tasks(i)] == [wanted])
 
 
 task = start(
@@ -43,7 +36,7 @@ task = start(
     "--all",
     script="i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo; exec sleep 1000",
 )
-home, there = tasks(0)[0], tasks(1)[0]
+home, there = c.tasks(0)[0], c.tasks(1)[0]
 ok("elapsed time, and start", 0 < home["elapsed"] < 3600 and home["started"].endswith("Z"), home)
 ok(
     "the session, without the module",
@@ -52,13 +45,17 @@ ok(
 )
 ok(
     "what the guest uses",
-    until(lambda: tasks(1)[0]["cpu"] > 0 and tasks(1)[0]["memory"] > 10000),
-    tasks(1),
+    until(lambda: c.tasks(1)[0]["cpu"] > 0 and c.tasks(1)[0]["memory"] > 10000),
+    c.tasks(1),
 )
 ok(
     "and home asks for it",
-    until(lambda: tasks(0)[0]["cpu"] and tasks(0)[0]["cpu"] > 0 and tasks(0)[0]["memory"] > 10000),
-    tasks(0),
+    until(
+        lambda: c.tasks(0)[0]["cpu"]
+        and c.tasks(0)[0]["cpu"] > 0
+        and c.tasks(0)[0]["memory"] > 10000
+    ),
+    c.tasks(0),
 )
 short = home["short"]
 ok(
@@ -69,12 +66,12 @@ ok(
     (home, there),
 )
 for id in (short, "n0:" + short[4:], home["id"], "n0:" + home["id"][4:]):
-    r = c.ask(0, {"command": "why", "id": id})
+    r = c.why(0, id)
     ok(f"why {id[:4]}… of {len(id)} letters", r.get("id") == home["id"], r)
 for id in ("0.0:" + home["id"][-3:], "0.1:" + short[4:]):
     ok(
         f"but not {id}",
-        "not known" in (saw := c.ask(0, {"command": "why", "id": id})["error"]["why"]),
+        "not known" in (saw := c.why(0, id)["error"]["why"]),
         saw,
     )
 text = ehctl(0, "tasks").stdout
@@ -86,7 +83,7 @@ ok(
 )
 
 others = [start("exec", "n1") for _ in range(12)]
-found = tasks(0)
+found = c.tasks(0)
 ids = [t["short"] for t in found]
 ok("no two have the same", len(found) == 13 and len(set(ids)) == 13, ids)
 ok(
@@ -97,23 +94,23 @@ ok(
 for p in others:
     p.terminate()
     p.communicate()
-ok("those have ended", state(0, "running"), tasks(0))
+ok("those have ended", state(0, "running"), c.tasks(0))
 
 task.send_signal(signal.SIGTSTP)
 ok(
     "stopped is shown, at home and there",
     state(0, "stopped") and state(1, "stopped"),
-    (tasks(0), tasks(1)),
+    (c.tasks(0), c.tasks(1)),
 )
 task.send_signal(signal.SIGCONT)
-ok("so is running again", state(0, "running") and state(1, "running"), (tasks(0), tasks(1)))
+ok("so is running again", state(0, "running") and state(1, "running"), (c.tasks(0), c.tasks(1)))
 task.terminate()
 task.communicate()
-ok("it has ended", until(lambda: not tasks(0) and not tasks(1)), (tasks(0), tasks(1)))
+ok("it has ended", until(lambda: not c.tasks(0) and not c.tasks(1)), (c.tasks(0), c.tasks(1)))
 
 # placed, and here: the node is idle
 task = start("exec", "--auto")
-found = tasks(0)
+found = c.tasks(0)
 ok(
     "one that stayed is shown",
     [(t["pid"], t["executor"], t["home"], t["command"]) for t in found]
@@ -122,8 +119,8 @@ ok(
 )
 ok(
     "with what it uses",
-    until(lambda: tasks(0)[0]["memory"] > 10000) and found[0]["cpu"] >= 0,
-    tasks(0),
+    until(lambda: c.tasks(0)[0]["memory"] > 10000) and found[0]["cpu"] >= 0,
+    c.tasks(0),
 )
 ok(
     "and why",
@@ -131,8 +128,8 @@ ok(
     found,
 )
 task.send_signal(signal.SIGSTOP)
-ok("stopped", state(0, "stopped"), tasks(0))
+ok("stopped", state(0, "stopped"), c.tasks(0))
 task.kill()
 task.communicate()
-ok("and gone when it has ended", until(lambda: not tasks(0)), tasks(0))
+ok("and gone when it has ended", until(lambda: not c.tasks(0)), c.tasks(0))
 done()

@@ -6,7 +6,8 @@ import json, os, signal, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok
 from netns import address
 from users import ONE, TWO, as_user
@@ -187,12 +188,13 @@ ok(
     t,
 )
 
-with c.net.enter(0):
-    p = subprocess.Popen(
-        [EHCTL, "exec", "n1", "--", "sh", "-c", "echo; exec cat"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+p = c.popen(
+    0,
+    [EHCTL, "exec", "n1", "--", "sh", "-c", "echo; exec cat"],
+    stdin=subprocess.PIPE,
+    stderr=None,
+    text=False,
+)
 p.stdout.readline()
 t = until(lambda: "started" in names(t := timing(p.pid)) and t)
 ok(
@@ -241,14 +243,7 @@ ok(
 
 def seen_by(uid, *words):
     """What this user is told."""
-    with c.net.enter(0):
-        return subprocess.run(
-            [EHCTL, *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            **as_user(uid),
-        )
+    return c.ehctl(0, *words, **as_user(uid))
 
 
 pid, took = run("/bin/true", **as_user(ONE))

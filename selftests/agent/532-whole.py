@@ -3,11 +3,13 @@
 """What is asked of all nodes: `ehctl tasks --all`, `ehctl watch --all`, and who is told what. 0.1.1
 has a certificate and lies."""
 
-import concurrent.futures, json, os, queue, signal, subprocess, sys, threading
+import json, os, queue, signal, subprocess, sys, threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import EHCTL, Cluster, frame, read_frame
+from cluster import Cluster
+from commands import EHCTL
+from frames import frame, read_frame
 from ktap import done, must, ok
 from netns import address
 from users import ONE, TWO

@@ -8,10 +8,11 @@ import json, os, signal, socket, subprocess, sys, threading, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok
 from netns import address
-from wait import WAIT, until
+from wait import until
 
 MAX = (1 << 63) - 1
 LIAR = 3
@@ -23,10 +24,12 @@ c = Cluster(
 cert = os.path.join(c.dir, "cert")
 CODE = c.code(LIAR)
 must("all are up, the liar's agent too", c.start_all(), c.log(0))
-guest = subprocess.Popen(
-    c.words(LIAR, EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"),
+guest = c.popen(
+    LIAR,
+    [EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"],
     stdin=subprocess.PIPE,
-    stdout=subprocess.PIPE,
+    stderr=None,
+    text=False,
 )
 guest.stdout.readline()
 c.end(LIAR, signal.SIGKILL)
@@ -89,13 +92,7 @@ threading.Thread(target=tell, daemon=True).start()
 
 
 def ehctl(*words, i=0, env=()):
-    return subprocess.run(
-        c.words(i, "env", *env, EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-    )
+    return c.call(i, ["env", *env, EHCTL, *words])
 
 
 def document(*words, **more):
@@ -149,10 +146,12 @@ ok(
     until(lambda: document("tasks", "--all") and any(q["what"] == "tasks" for q in asked)),
     c.log(2),
 )
-away = subprocess.Popen(
-    c.words(0, EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"),
+away = c.popen(
+    0,
+    [EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"],
     stdin=subprocess.PIPE,
-    stdout=subprocess.PIPE,
+    stderr=None,
+    text=False,
 )
 away.stdout.readline()
 for _ in range(3):

@@ -3,10 +3,11 @@
 """A node that refuses a task of one user, for what that user wants or is, is asked for places for
 others as before."""
 
-import os, shutil, subprocess, sys
+import os, shutil, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, LAUNCH, Cluster
+from cluster import Cluster
+from commands import EHCTL, LAUNCH
 from confinement import become
 from fuse import Silent
 from ktap import done, ok
@@ -30,19 +31,15 @@ near, far = (os.readlink(f"/proc/{c.agents[i].pid}/ns/net") for i in range(2))
 
 def run(uid, *words, program="readlink"):
     """Where a task is that may go anywhere, and what was done to find a place."""
-    with c.net.enter(0):
-        p = subprocess.Popen(
-            [EHCTL, "exec", "--auto", "--all", *words, "--", program, "/proc/self/ns/net"],
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            preexec_fn=lambda: become(uid),
-        )
+    p = c.popen(
+        0,
+        [EHCTL, "exec", "--auto", "--all", *words, "--", program, "/proc/self/ns/net"],
+        cwd="/",
+        preexec_fn=lambda: become(uid),
+        stderr=None,
+    )
     where = p.communicate(timeout=WAIT)[0].strip()
-    return where, [
-        step["what"] for step in c.ask(0, {"command": "why", "id": str(p.pid)}).get("steps", [])
-    ]
+    return where, [step["what"] for step in c.why(0, p).get("steps", [])]
 
 
 def goes(name):

@@ -5,8 +5,9 @@
 import json, os, pty, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster, shown_at
+from cluster import Cluster, shown_at
 from ktap import done, ok
+from tree import BUILD
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -49,14 +50,14 @@ def sent():
 
 
 def drained(i, wanted=True):
-    return until(lambda: c.ask(i, {"command": "status"})["nodes"][1]["draining"] == wanted)
+    return until(lambda: c.status(i)["nodes"][1]["draining"] == wanted)
 
 
 task = guest()
 wait = start(0, "drain", "n1", "--wait", "--reason", "kernel upgrade")
 ok("both nodes know that it drains", drained(0) and drained(1), (c.log(0), c.log(1)))
 for i in 0, 1:
-    node = c.ask(i, {"command": "status"})["nodes"][1]
+    node = c.status(i)["nodes"][1]
     ok(
         f"n{i}: why and who",
         node["drain"]["reason"] == "kernel upgrade"
@@ -66,7 +67,7 @@ for i in 0, 1:
     )
     ok(
         "and nothing about the other",
-        (saw := c.ask(i, {"command": "status"})["nodes"][0]["drain"]) is None,
+        (saw := c.status(i)["nodes"][0]["drain"]) is None,
         saw,
     )
     line = f"n1 drains: kernel upgrade ({node['drain']['by']})\n"

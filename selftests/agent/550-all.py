@@ -3,11 +3,12 @@
 """ehctl run --all, exec --auto --all: what may go does, though home is idle; what stays has a
 reason."""
 
-import ctypes, os, signal, subprocess, sys, time
+import ctypes, os, signal, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from ktap import done, ok, skip
+from tree import BUILD
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -34,49 +35,25 @@ def room():
     return until(
         lambda: all(
             n.get("state") in (None, "receiver", "ok") and n.get("threshold") in (None, 20.0)
-            for n in c.ask(0, {"command": "status"})["nodes"]
+            for n in c.status(0)["nodes"]
         )
     )
 
 
 def run(*words, **more):
-    with c.net.enter(0):
-        p = subprocess.Popen(
-            [EHCTL, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            text=True,
-            **more,
-        )
+    p = c.popen(0, [EHCTL, *words], cwd="/", **more)
     out, err = p.communicate(timeout=WAIT)
     return p.returncode, out, err, p.pid
 
 
 def sh(script):
     """A shell at home."""
-    with c.net.enter(0):
-        p = subprocess.run(
-            ["/bin/sh", "-c", script],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            text=True,
-            timeout=WAIT,
-        )
+    p = c.call(0, ["/bin/sh", "-c", script], cwd="/")
     return p.stdout.splitlines(), p.stderr.splitlines(), p.returncode
 
 
-def why(pid):
-    return c.ask(0, {"command": "why", "id": str(pid)})
-
-
 def placed():
-    return sum(
-        e["tasks"] for e in c.ask(0, {"command": "status"})["placed"] if e["executor"] == "0.1"
-    )
+    return sum(e["tasks"] for e in c.status(0)["placed"] if e["executor"] == "0.1")
 
 
 ok("two agents", c.start_all() and room(), c.log(0) + c.log(1))
@@ -89,13 +66,13 @@ with c.net.enter(1):
 got = run("exec", "--auto", "--", "sh", "-c", WHERE)
 ok(
     "exec --auto: home is idle, it stays",
-    got[:2] == (0, near + "\n") and why(got[3])["reason"] == "not-sender",
-    (got, why(got[3])),
+    got[:2] == (0, near + "\n") and c.why(0, got[3])["reason"] == "not-sender",
+    (got, c.why(0, got[3])),
 )
 
 got = run("exec", "--auto", "--all", "--", "sh", "-c", WHERE)
 ok("exec --auto --all: it leaves", got[:2] == (0, far + "\n"), got)
-said = why(got[3])
+said = c.why(0, got[3])
 ok(
     "why says so",
     said["reason"] in ("auto", "credit")
@@ -133,7 +110,7 @@ out, err, status = sh(f"for i in 1 2 3 4 5 6 7 8; do {AWAY} sh -c '{WHERE}; exit
 ok("eight at a time", out == [far] * 8, (out, err))
 
 if os.path.exists(c.cgroup(1)):
-    before = c.ask(1, {"command": "status"})["placed"]
+    before = c.status(1)["placed"]
     got = run(
         "exec",
         "--auto",
@@ -145,7 +122,7 @@ if os.path.exists(c.cgroup(1)):
     )
     ok(
         "a guest's own tasks stay with it",
-        got[:2] == (0, (far + "\n") * 2) and c.ask(1, {"command": "status"})["placed"] == before,
+        got[:2] == (0, (far + "\n") * 2) and c.status(1)["placed"] == before,
         (got, before),
     )
 else:
@@ -186,18 +163,18 @@ ok("and is refused if its user names a node", got == (1, ""), got)
 got = run("exec", "--auto", "--all", "--", "sha1sum", "/dev/null")
 ok(
     "an excluded program stays",
-    got[0] == 0 and why(got[3])["reason"] == "excluded",
-    (got, why(got[3])),
+    got[0] == 0 and c.why(0, got[3])["reason"] == "excluded",
+    (got, c.why(0, got[3])),
 )
 got = run("exec", "--auto", "--all", "--", "/nonexistent")
 ok("a program that is not there", got[0] == 127, got)
 c.ask(0, {"command": "drain", "node": "0.1"})
-ok("the other node drains", until(lambda: c.ask(0, {"command": "status"})["nodes"][1]["draining"]))
+ok("the other node drains", until(lambda: c.status(0)["nodes"][1]["draining"]))
 got = run("exec", "--auto", "--all", "--", "sh", "-c", WHERE)
 ok(
     "it stays then",
-    got[:2] == (0, near + "\n") and why(got[3])["reason"] in ("no-receiver", "draining"),
-    (got, why(got[3])),
+    got[:2] == (0, near + "\n") and c.why(0, got[3])["reason"] in ("no-receiver", "draining"),
+    (got, c.why(0, got[3])),
 )
 c.ask(0, {"command": "undrain", "node": "0.1"})
 ok(
@@ -207,23 +184,24 @@ ok(
 c.ask(1, {"command": "set", "threshold": 0})
 ok(
     "the other node has no room",
-    until(lambda: c.ask(0, {"command": "status"})["nodes"][1]["threshold"] == 0),
+    until(lambda: c.status(0)["nodes"][1]["threshold"] == 0),
 )
 # thresholds say what is overloaded
 c.conf(0, settings=c.settings + '\npolicy = "eta"')
 c.ask(0, {"command": "reload"})
 hold = None
-with c.net.enter(1):
-    hold = subprocess.Popen(
-        [os.path.join(BUILD, "bin", "ehstub"), "@auto", "/bin/sleep", "sleep", "1000"],
-        stdin=subprocess.DEVNULL,
-    )
-busy = until(lambda: c.ask(0, {"command": "status"})["nodes"][1]["state"] == "sender")
+hold = c.popen(
+    1,
+    [os.path.join(BUILD, "bin", "ehstub"), "@auto", "/bin/sleep", "sleep", "1000"],
+    stdout=None,
+    stderr=None,
+)
+busy = until(lambda: c.status(0)["nodes"][1]["state"] == "sender")
 got = run("exec", "--auto", "--all", "--", "sh", "-c", WHERE)
 ok(
     "an overloaded node is given nothing",
-    busy and got[1] == near + "\n" and why(got[3])["reason"] == "no-receiver",
-    (busy, got, why(got[3])),
+    busy and got[1] == near + "\n" and c.why(0, got[3])["reason"] == "no-receiver",
+    (busy, got, c.why(0, got[3])),
 )
 hold.kill()
 hold.wait()
@@ -245,7 +223,7 @@ c.agents[1].send_signal(signal.SIGCONT)
 ok(
     "as long as ehctl set says it is waited for",
     got[:2] == (0, near + "\n") and took >= 1.4,
-    (got, took, why(got[3])),
+    (got, took, c.why(0, got[3])),
 )
 ok(
     "and then it answers",
@@ -263,7 +241,7 @@ for i in 1 2 3; do
 done"""
 )
 pids = [int(line) for line in err if line.isdigit()]
-reasons = [why(pid) for pid in pids]
+reasons = [c.why(0, pid) for pid in pids]
 ok(
     "the other node is gone: all stay, and do the same",
     (out, status) == (["1x", "2x", "3x"], 0)

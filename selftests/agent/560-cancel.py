@@ -5,8 +5,9 @@
 import json, os, signal, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from ktap import done, must, ok, skip
+from tree import BUILD
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -20,31 +21,20 @@ def user(uid):
 
 
 def cancel(i, *words, uid=0):
-    with c.net.enter(i):
-        r = subprocess.run(
-            [*user(uid), EHCTL, "cancel", *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=WAIT,
-        )
+    r = c.call(i, [*user(uid), EHCTL, "cancel", *words])
     return r.returncode, r.stdout, r.stderr
 
 
 def start(*words, uid=0, first=":", script="exec sleep 1000"):
     """A task, and its program's process id, said when `first` is done."""
-    with c.net.enter(0):
-        p = subprocess.Popen(
-            [*user(uid), EHCTL, *words, "--", "sh", "-c", f"{first}; echo $$; {script}"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            cwd="/",
-        )
+    p = c.popen(
+        0,
+        [*user(uid), EHCTL, *words, "--", "sh", "-c", f"{first}; echo $$; {script}"],
+        cwd="/",
+        stderr=None,
+        text=False,
+    )
     return p, int(p.stdout.readline())
-
-
-def tasks(i, uid=0):
-    return c.ask(i, {"command": "tasks"}, uid=uid)["tasks"]
 
 
 def gone(pid):
@@ -58,13 +48,13 @@ def quiet(got):
 def over():
     must(
         "no node knows it any more",
-        until(lambda: not tasks(0) and not tasks(1)),
-        (tasks(0), tasks(1)),
+        until(lambda: not c.tasks(0) and not c.tasks(1)),
+        (c.tasks(0), c.tasks(1)),
     )
 
 
 task, program = start("exec", "n1")
-got = cancel(0, tasks(0)[0]["short"])
+got = cancel(0, c.tasks(0)[0]["short"])
 ok(
     "at home, by the short id",
     quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program),
@@ -72,7 +62,7 @@ ok(
 )
 over()
 task, program = start("exec", "n1")
-got = cancel(1, tasks(1)[0]["id"])
+got = cancel(1, c.tasks(1)[0]["id"])
 ok(
     "where it runs",
     quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program),
@@ -81,7 +71,7 @@ ok(
 over()
 
 task, program = start("exec", "n1", first="trap '' TERM", script="while :; do sleep 1000; done")
-got = cancel(0, "--now", "--json", tasks(0)[0]["id"])
+got = cancel(0, "--now", "--json", c.tasks(0)[0]["id"])
 ok(
     "--now",
     got[0] == 0
@@ -92,7 +82,7 @@ ok(
 )
 over()
 task, program = start("exec", "n1", first="trap '' TERM", script="while :; do sleep 1000; done")
-got = cancel(0, tasks(0)[0]["id"])
+got = cancel(0, c.tasks(0)[0]["id"])
 ok(
     "one that ignores SIGTERM is killed",
     quiet(got) and task.wait(WAIT) == -signal.SIGKILL and gone(program),
@@ -101,8 +91,8 @@ ok(
 over()
 task, program = start("exec", "n1")
 task.send_signal(signal.SIGSTOP)
-ok("it is stopped", until(lambda: tasks(0)[0]["state"] == "stopped"), tasks(0))
-got = cancel(0, tasks(0)[0]["id"])
+ok("it is stopped", until(lambda: c.tasks(0)[0]["state"] == "stopped"), c.tasks(0))
+got = cancel(0, c.tasks(0)[0]["id"])
 ok(
     "one that is stopped ends",
     quiet(got) and task.wait(WAIT) == -signal.SIGTERM and gone(program),
@@ -112,26 +102,25 @@ over()
 # also before the stub could tell its agent that the program runs
 early = []
 for _ in range(8):
-    with c.net.enter(0):
-        task = subprocess.Popen(
-            [EHCTL, "exec", "n1", "--", "sleep", "1000"], stdin=subprocess.DEVNULL, cwd="/"
-        )
+    task = c.popen(
+        0, [EHCTL, "exec", "n1", "--", "sleep", "1000"], cwd="/", stdout=None, stderr=None
+    )
     end = time.monotonic() + WAIT
-    while not tasks(1) and time.monotonic() < end:
+    while not c.tasks(1) and time.monotonic() < end:
         pass  # a pause would be too long
     task.send_signal(signal.SIGSTOP)
-    if not until(lambda: [t["state"] for t in tasks(0)] == ["stopped"], 20):
-        early.append(tasks(0))
-    cancel(0, tasks(0)[0]["id"])
+    if not until(lambda: [t["state"] for t in c.tasks(0)] == ["stopped"], 20):
+        early.append(c.tasks(0))
+    cancel(0, c.tasks(0)[0]["id"])
     task.wait(WAIT)
     over()
 ok("eight that are stopped as soon as they are there", not early, early)
 task, program = start("exec", "--auto")
-got = cancel(0, tasks(0)[0]["id"])
+got = cancel(0, c.tasks(0)[0]["id"])
 ok("one that stayed", quiet(got) and task.wait(WAIT) == -signal.SIGTERM, (got, task.returncode))
 
 task, program = start("exec", "n1", uid=2001)
-id = tasks(0)[0]["id"]
+id = c.tasks(0)[0]["id"]
 for i in 0, 1:
     got = cancel(i, id, uid=2002)
     ok(
@@ -248,7 +237,7 @@ for words, status, text in (
     got = cancel(0, *words)
     ok(f"cancel {' '.join(words)}", got[0] == status and not got[1] and text in got[2], got)
 task, program = start("exec", "n1")
-got = cancel(0, "nothing", tasks(0)[0]["id"])
+got = cancel(0, "nothing", c.tasks(0)[0]["id"])
 ok(
     "one of two: the other ends, and the status tells",
     got[0] == 1 and task.wait(WAIT) == -signal.SIGTERM and gone(program),

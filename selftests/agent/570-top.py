@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`ehctl top`: what it shows, once and on a terminal, and what its keys do."""
 
-import os, pty, re, signal, subprocess, sys, unicodedata
+import os, pty, re, signal, sys, unicodedata
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster, shown_at
+from cluster import Cluster, shown_at
 from ktap import done, must, ok
+from tree import BUILD
 from wait import WAIT, until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -16,37 +17,28 @@ ok("three agents", c.start_all(), c.log(0))
 
 
 def ehctl(*words, **env):
-    return subprocess.run(
-        c.words(0, EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-        env={**os.environ, "LC_ALL": "C.UTF-8", **env},
-    )
+    return c.ehctl(0, *words, env={**os.environ, "LC_ALL": "C.UTF-8", **env})
 
 
 def drains(i):
-    return c.ask(0, {"command": "status"})["nodes"][i]["draining"]
+    return c.status(0)["nodes"][i]["draining"]
 
 
 def width(line):
     return sum(1 + (unicodedata.east_asian_width(x) in "WF") for x in line)
 
 
-subprocess.run(
-    c.words(0, EHCTL, "drain", "n2", "--reason", "a new disk"), check=True, stdin=subprocess.DEVNULL
-)
+c.ehctl(0, "drain", "n2", "--reason", "a new disk", check=True, stdout=None, stderr=None)
 must("n0 knows it", until(lambda: drains(2)))
-must("n1 knows it", until(lambda: c.ask(1, {"command": "status"})["nodes"][2]["draining"]))
-with c.net.enter(0):
-    task = subprocess.Popen(
-        [EHCTL, "run", "-n", "build", "--all", "--", "sh", "-c", "echo; exec sleep 1000"],
-        stdout=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-    )
+must("n1 knows it", until(lambda: c.status(1)["nodes"][2]["draining"]))
+task = c.popen(
+    0,
+    [EHCTL, "run", "-n", "build", "--all", "--", "sh", "-c", "echo; exec sleep 1000"],
+    stderr=None,
+    text=False,
+)
 task.stdout.readline()
-tasks = lambda: c.ask(0, {"command": "status"})["nodes"][1]["tasks"]
+tasks = lambda: c.status(0)["nodes"][1]["tasks"]
 must("n1 has a guest", until(lambda: tasks()["guest"] == 1), tasks())
 
 # ---- once ----

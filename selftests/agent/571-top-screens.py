@@ -6,7 +6,8 @@ whatever ends it."""
 import difflib, os, re, signal, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok
 from users import TWO
 from wait import WAIT, until
@@ -27,9 +28,9 @@ class Terminal:
             "PS1=ready> ",
             f"PATH={os.path.dirname(EHCTL)}:{os.environ['PATH']}",
         ]
-        subprocess.run(
-            c.words(
-                0,
+        c.call(
+            0,
+            [
                 "env",
                 *env,
                 "tmux",
@@ -49,9 +50,10 @@ class Terminal:
                 "bash",
                 "--norc",
                 "--noprofile",
-            ),
+            ],
             check=True,
-            stdin=subprocess.DEVNULL,
+            stdout=None,
+            stderr=None,
         )
         self.tmux("set-option", "status", "off")
         self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
@@ -109,9 +111,9 @@ def steady(line):
     return line.rstrip()
 
 
-start = subprocess.Popen(
-    c.words(
-        0,
+start = c.popen(
+    0,
+    [
         EHCTL,
         "run",
         "-n",
@@ -124,14 +126,14 @@ start = subprocess.Popen(
         "sh",
         "-c",
         "echo; exec sleep 1000",
-    ),
-    stdout=subprocess.PIPE,
-    stdin=subprocess.DEVNULL,
+    ],
+    stderr=None,
+    text=False,
 )
 start.stdout.readline()
-other = subprocess.Popen(
-    c.words(
-        1,
+other = c.popen(
+    1,
+    [
         "setpriv",
         f"--reuid={TWO}",
         f"--regid={TWO}",
@@ -143,27 +145,22 @@ other = subprocess.Popen(
         "sh",
         "-c",
         "echo; exec sleep 1000",
-    ),
-    stdout=subprocess.PIPE,
-    stdin=subprocess.DEVNULL,
+    ],
     cwd="/",
+    stderr=None,
+    text=False,
 )
 other.stdout.readline()
-subprocess.run(
-    c.words(0, EHCTL, "drain", "n0", "--reason", "kernel upgrade"),
-    check=True,
-    stdin=subprocess.DEVNULL,
-)
+c.ehctl(0, "drain", "n0", "--reason", "kernel upgrade", check=True, stdout=None, stderr=None)
 must(
     "both run where it is shown",
     until(
         lambda: [
-            (n["tasks"]["guest"], n["tasks"]["away"], n["draining"])
-            for n in c.ask(0, {"command": "status"})["nodes"]
+            (n["tasks"]["guest"], n["tasks"]["away"], n["draining"]) for n in c.status(0)["nodes"]
         ]
         == [(0, 1, True), (1, 1, False), (1, 0, False)]
     ),
-    c.ask(0, {"command": "status"}),
+    c.status(0),
 )
 
 
@@ -378,10 +375,9 @@ ok("it ends with its terminal", until(lambda: not os.path.exists(f"/proc/{pid}")
 # ---- what it costs
 
 many = [
-    subprocess.Popen(c.words(0, EHCTL, "run", "--", "sleep", "1000"), stdin=subprocess.DEVNULL)
-    for _ in range(200)
+    c.popen(0, [EHCTL, "run", "--", "sleep", "1000"], stdout=None, stderr=None) for _ in range(200)
 ]
-must("200 tasks", until(lambda: len(c.ask(0, {"command": "tasks"})["tasks"]) > 200))
+must("200 tasks", until(lambda: len(c.tasks(0)) > 200))
 
 
 def used():

@@ -9,7 +9,8 @@ import json, os, shutil, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2, users
 from build import Build, slots
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok
 from netns import address
 from wait import until
@@ -47,10 +48,12 @@ for _ in range(10):
 ok("never more", most == ALL, most)
 
 others = [
-    subprocess.Popen(
-        c.words(1, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
+    c.popen(
+        1,
+        [EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stderr=None,
+        text=False,
     )
     for _ in range(2)
 ]

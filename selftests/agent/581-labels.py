@@ -6,7 +6,7 @@ executor looks, and home does not take a node's silence for a yes."""
 import os, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import AGENT, EHCTL
+from commands import AGENT, EHCTL
 from ktap import done, ok
 from rules import Site
 from wait import WAIT, until
@@ -23,15 +23,7 @@ RENDER, PLAIN = (os.path.join(tools, name) for name in ("render", "plain"))
 
 
 def run(*words):
-    with c.net.enter(0):
-        p = subprocess.Popen(
-            [EHCTL, "exec", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            text=True,
-        )
+    p = c.popen(0, [EHCTL, "exec", *words], cwd="/")
     out, err = p.communicate(timeout=WAIT)
     return p.returncode, where.get(out.strip(), out), err, p.pid
 
@@ -76,7 +68,7 @@ ok("another program goes anywhere", got[:2] == (0, 1), got)
 
 
 def listed():
-    return [n.get("labels") for n in c.ask(1, {"command": "status"})["nodes"]]
+    return [n.get("labels") for n in c.status(1)["nodes"]]
 
 
 ok(

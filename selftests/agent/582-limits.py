@@ -3,10 +3,10 @@
 """guests-per-user: what an executor takes of one user, of all homes together. guests-per-node: of
 one home, of all users."""
 
-import os, signal, subprocess, sys
+import os, signal, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL
+from commands import EHCTL
 from ktap import done, ok, skip_all
 from rules import BASE, Site
 from wait import WAIT, until
@@ -18,18 +18,14 @@ c = Site(3)
 
 def begin(home, uid, *script):
     """A task of this user on n2."""
-    with c.net.enter(home):
-        return subprocess.Popen(
-            [EHCTL, "exec", "n2", "--", *(script or ("sh", "-c", "echo; exec sleep 1000"))],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            text=True,
-            user=uid,
-            group=uid,
-            extra_groups=[],
-        )
+    return c.popen(
+        home,
+        [EHCTL, "exec", "n2", "--", *(script or ("sh", "-c", "echo; exec sleep 1000"))],
+        cwd="/",
+        user=uid,
+        group=uid,
+        extra_groups=[],
+    )
 
 
 def holds(home, uid):

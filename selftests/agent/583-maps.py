@@ -8,9 +8,11 @@ import ctypes, os, pwd, re, signal, subprocess, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from cluster import BUILD, LAUNCH, Cluster
+from cluster import Cluster
+from commands import LAUNCH
 from ktap import done, ok, skip, skip_all
 from launcher import Launcher, start, status
+from tree import BUILD
 from wait import WAIT, until
 
 if os.geteuid():
@@ -141,21 +143,20 @@ def begin(uid, *words, node="n1", home=0, view=None, **more):
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
 
-    with c.net.enter(home):
-        return subprocess.Popen(
-            [
-                os.path.join(BUILD, "bin", "ehctl"),
-                "exec",
-                *(["--view", view] if view else []),
-                node,
-                "--",
-                *words,
-            ],
-            cwd="/",
-            preexec_fn=become,
-            text=True,
-            **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more},
-        )
+    return c.popen(
+        home,
+        [
+            os.path.join(BUILD, "bin", "ehctl"),
+            "exec",
+            *(["--view", view] if view else []),
+            node,
+            "--",
+            *words,
+        ],
+        cwd="/",
+        preexec_fn=become,
+        **more,
+    )
 
 
 def run(*a, **more):

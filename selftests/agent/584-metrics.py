@@ -7,9 +7,12 @@ import http.client, json, os, re, shutil, signal, socket, subprocess, sys, urlli
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
-from cluster import EHCTL, Cluster, address, closed
+from cluster import Cluster
+from commands import EHCTL
+from frames import closed
 from ktap import done, must, ok, skip_all
 from metrics import Metrics
+from netns import address
 from tree import TOP
 from wait import WAIT, until
 
@@ -175,13 +178,7 @@ def once():
 
 
 ok("--once", until(lambda: once() is True), once())
-with c.net.enter(0):
-    r = subprocess.run(
-        ["sh", "-c", f"exec {EHCTL} metrics --once >&-"],
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-    )
+r = c.call(0, ["sh", "-c", f"exec {EHCTL} metrics --once >&-"])
 ok(
     "a closed output is said to be closed",
     r.returncode == 1 and "Bad file descriptor" in r.stderr,

@@ -6,8 +6,9 @@ they end, and that agents are restarted under both."""
 import os, signal, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from ktap import done, must, ok, skip_all
+from tree import BUILD
 from users import as_user
 from wait import WAIT, until
 
@@ -32,21 +33,20 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 
 def begin(*words, node="n1", view=None, **more):
-    with c.net.enter(1 - int(node[1])):
-        return subprocess.Popen(
-            [
-                os.path.join(BUILD, "bin", "ehctl"),
-                "exec",
-                *(["--view", view] if view else []),
-                node,
-                "--",
-                *words,
-            ],
-            cwd="/",
-            text=True,
-            **as_user(2001),
-            **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, **more},
-        )
+    return c.popen(
+        1 - int(node[1]),
+        [
+            os.path.join(BUILD, "bin", "ehctl"),
+            "exec",
+            *(["--view", view] if view else []),
+            node,
+            "--",
+            *words,
+        ],
+        cwd="/",
+        **as_user(2001),
+        **more,
+    )
 
 
 def run(*words, **more):
@@ -59,7 +59,7 @@ def namespace(pid):
 
 
 def guests(node=1):
-    return [t for t in c.ask(node, {"command": "tasks"})["tasks"] if t["reason"] == "guest"]
+    return [t for t in c.tasks(node) if t["reason"] == "guest"]
 
 
 LOOK = (

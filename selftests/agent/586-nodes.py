@@ -3,10 +3,10 @@
 """Rules about nodes: which homes an executor takes tasks of, and which executors a home sends tasks
 to."""
 
-import os, subprocess, sys
+import os, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL
+from commands import EHCTL
 from ktap import done, ok
 from rules import Site
 from wait import WAIT
@@ -16,17 +16,9 @@ rule, where = c.rule, c.where
 
 
 def run(home, *words):
-    with c.net.enter(home):
-        p = subprocess.Popen(
-            [EHCTL, "exec", *words, "--", "readlink", "/proc/self/ns/net"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            text=True,
-        )
+    p = c.popen(home, [EHCTL, "exec", *words, "--", "readlink", "/proc/self/ns/net"], cwd="/")
     out, err = p.communicate(timeout=WAIT)
-    why = c.ask(home, {"command": "why", "id": str(p.pid)})
+    why = c.why(home, p)
     # "auto", whether a credit or thresholds chose
     return (
         p.returncode,

@@ -9,7 +9,8 @@ import json, os, re, shutil, socket, subprocess, sys, tempfile, threading
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
 from build import Build
-from cluster import frame, read_frame
+from commands import Commands
+from frames import frame, read_frame
 from ktap import done, must, ok, skip_all
 from netns import Net, own_run
 from wait import until
@@ -56,21 +57,15 @@ class Agent(threading.Thread):
         return until(lambda: self.asked > asked + 2)
 
 
-class Here:
-    """In the place of a Cluster."""
-
-    @staticmethod
-    def words(i, *words):
-        return ["ip", "netns", "exec", net.name(i), *words]
-
-
+here = Commands()
+here.net = net
 agent = Agent()
 busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(LOOPS)]
 
 
 def pipes(name, words):
     agent.slots = MANY
-    b = Build(Here, work, 0, 30, words=words, stay=True, style="pipe")
+    b = Build(here, work, 0, 30, words=words, stay=True, style="pipe")
     ok(f"{name} has as many jobs as slots", b.reaches(MANY), b.running())
     goes_down(b, name)
     agent.grant(MANY)
@@ -108,7 +103,7 @@ def goes_down(b, name):
 def fifo():
     """A make that is faster takes a token back, but not often."""
     agent.slots = MANY
-    b = Build(Here, work, 0, 200, stay=True, style="fifo")
+    b = Build(here, work, 0, 200, stay=True, style="fifo")
     ok("a FIFO: as many jobs as slots", b.reaches(MANY), b.running())
     agent.grant(FEW)
     for _ in range(10 * MANY):

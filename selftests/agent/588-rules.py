@@ -7,9 +7,11 @@ import os, shutil, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from cluster import AGENT, BUILD, Cluster
+from cluster import Cluster
+from commands import AGENT
 from ktap import done, ok, skip_all
 from launcher import Launcher, start
+from tree import BUILD
 from wait import WAIT, until
 
 if os.geteuid():
@@ -36,9 +38,7 @@ def room():
                 "time-limit": 10000,
             },
         )
-    return until(
-        lambda: all(n.get("threshold") == 20.0 for n in c.ask(0, {"command": "status"})["nodes"])
-    )
+    return until(lambda: all(n.get("threshold") == 20.0 for n in c.status(0)["nodes"]))
 
 
 def rule(i, *lines):
@@ -61,16 +61,7 @@ def become(uid):
 
 
 def run(uid, *words, program=("sh", "-c", WHERE)):
-    with c.net.enter(0):
-        p = subprocess.Popen(
-            [EHCTL, "exec", *words, "--", *program],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            text=True,
-            preexec_fn=become(uid),
-        )
+    p = c.popen(0, [EHCTL, "exec", *words, "--", *program], cwd="/", preexec_fn=become(uid))
     out, err = p.communicate(timeout=WAIT)
     return p.returncode, out, err, p.pid
 
@@ -297,17 +288,7 @@ ok(
     ],
     doctor(),
 )
-with c.net.enter(0):
-    p = subprocess.run(
-        [EHCTL, "exec", "n1", "--", "true"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        user=64998,
-        group=64998,
-        extra_groups=[],
-        cwd="/",
-    )
+p = c.ehctl(0, "exec", "n1", "--", "true", user=64998, group=64998, extra_groups=[], cwd="/")
 ok("home: a user without a name is refused by any group", p.returncode and NO_NUMBER in p.stderr, p)
 rule(0)
 

@@ -7,7 +7,8 @@ import os, re, shutil, signal, subprocess, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from build import Build, slots
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok
 from wait import WAIT, until
 
@@ -21,15 +22,7 @@ OLD = tuple(map(int, re.search(r"GNU Make (\d+)\.(\d+)", make).groups())) < (4, 
 
 
 def run(*words, home=0, env=None):
-    p = subprocess.run(
-        c.words(home, EHCTL, "run", *words),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=WAIT,
-        env=env and {**os.environ, **env},
-    )
+    p = c.ehctl(home, "run", *words, env=env and {**os.environ, **env})
     return p.returncode, p.stdout, p.stderr
 
 
@@ -88,9 +81,9 @@ ok(
     (out, err),
 )
 
-p = subprocess.Popen(
-    c.words(
-        0,
+p = c.popen(
+    0,
+    [
         EHCTL,
         "run",
         "--jobserver",
@@ -98,9 +91,8 @@ p = subprocess.Popen(
         "sh",
         "-c",
         "trap 'echo asked; exit 3' TERM; echo; while :; do sleep 0.1; done",
-    ),
-    stdout=subprocess.PIPE,
-    text=True,
+    ],
+    stderr=None,
 )
 p.stdout.readline()
 p.terminate()

@@ -3,11 +3,12 @@
 """admin-group: its members may drain, set and cancel, and see all tasks, without being root. Nobody
 else may."""
 
-import json, os, subprocess, sys
+import json, os, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from ktap import done, ok, skip_all
+from tree import BUILD
 from wait import WAIT, until
 
 if os.geteuid():
@@ -21,18 +22,14 @@ ADMIN, USER = 2002, 2003  # the first has the group as one of its process
 
 
 def start(i, *words, uid=0, groups=(), gid=None):
-    with c.net.enter(i):
-        return subprocess.Popen(
-            [EHCTL, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd="/",
-            user=uid,
-            group=uid if gid is None else gid,
-            extra_groups=list(groups),
-        )
+    return c.popen(
+        i,
+        [EHCTL, *words],
+        cwd="/",
+        user=uid,
+        group=uid if gid is None else gid,
+        extra_groups=list(groups),
+    )
 
 
 def ehctl(i, *words, **who):
@@ -68,7 +65,7 @@ def tasks(i, who):
 
 
 def none(i):
-    return until(lambda: not c.ask(i, {"command": "tasks"})["tasks"])
+    return until(lambda: not c.tasks(i))
 
 
 ok("two agents", c.start_all(), c.log(0))
@@ -92,7 +89,7 @@ for words in orders:
     ok(f"{words[0]}: a member", got[0] == 0, got)
 got = ehctl(0, "set", "threshold=8", uid=ADMIN, gid=GROUP)
 ok("who has it as the first group", got[0] == 0, got)
-node = c.ask(0, {"command": "status"})["nodes"][0]
+node = c.status(0)["nodes"][0]
 ok("and it is so", node["threshold"] == 8.0 and not node["draining"], node)
 for words in ["leave"], ["reload"], ["invite"], ["revoke", "n1"]:
     got = admin(0, *words)
@@ -103,7 +100,7 @@ for words in ["leave"], ["reload"], ["invite"], ["revoke", "n1"]:
     )
 ok(
     "the node has not left",
-    c.alive(0) and not c.ask(0, {"command": "status"})["nodes"][0]["draining"],
+    c.alive(0) and not c.status(0)["nodes"][0]["draining"],
 )
 
 # ---- tasks of others ----

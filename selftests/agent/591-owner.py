@@ -3,10 +3,10 @@
 """ehctl owner: who says that he needs a node has it for himself; who types there, too, if the site
 wishes that."""
 
-import json, os, subprocess, sys, time
+import json, os, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL
+from commands import EHCTL
 from ktap import done, ok, skip_all
 from rules import Site
 from wait import WAIT, until
@@ -19,18 +19,7 @@ MINE = f'owners = {{ "{OWNER}" }}'
 
 
 def start(i, *words, uid=0):
-    with c.net.enter(i):
-        return subprocess.Popen(
-            [EHCTL, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd="/",
-            user=uid,
-            group=uid,
-            extra_groups=[],
-        )
+    return c.popen(i, [EHCTL, *words], cwd="/", user=uid, group=uid, extra_groups=[])
 
 
 def ehctl(i, *words, uid=0):
@@ -40,7 +29,7 @@ def ehctl(i, *words, uid=0):
 
 
 def drains(i, wanted=True):
-    return until(lambda: c.ask(i, {"command": "status"})["nodes"][1]["draining"] == wanted)
+    return until(lambda: c.status(i)["nodes"][1]["draining"] == wanted)
 
 
 def owner(uid=0):
@@ -97,7 +86,7 @@ ok("a guest", where == far, where)
 got = ehctl(1, "owner", "on", uid=OWNER)
 ok("its owner may", got[:2] == (0, "n1 (on): its owner uses it, no new guests; 1 is left\n"), got)
 ok("all nodes see that", drains(0) and drains(1))
-node = c.ask(0, {"command": "status"})["nodes"][1]
+node = c.status(0)["nodes"][1]
 ok(
     "why and who",
     node["drain"]["by"] == f"{OWNER}@n1" and node["drain"]["reason"] == "its owner uses it",
@@ -154,7 +143,7 @@ c.rule(1, MINE, "owner-idle = 3000")
 ok("idle for longer", owner()["idle"] >= 5000 and not owner()["active"], owner())
 typed(0)
 ok("a terminal is used: no new guests", drains(0) and drains(1), owner())
-node = c.ask(1, {"command": "status"})["nodes"][1]
+node = c.status(1)["nodes"][1]
 ok("and who it is", node["drain"]["by"] == f"{OWNER}@n1", node)
 refused("no new guests", "its owner uses it", "owner")
 typed(5000)

@@ -6,10 +6,12 @@ it. The page itself is in ../page."""
 import json, os, re, signal, subprocess, sys, urllib.parse
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster, address
+from cluster import Cluster
 from ktap import done, must, ok
 from metrics import Metrics
-from wait import WAIT, until
+from netns import address
+from tree import BUILD
+from wait import until
 import users
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -21,16 +23,6 @@ os.chmod(c.dir, 0o755)
 
 def become(uid):
     return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
-
-
-def ehctl(*words, uid=0):
-    return subprocess.run(
-        c.words(0, *become(uid), EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-    )
 
 
 class Page(Metrics):
@@ -56,10 +48,12 @@ tasks = []
 
 def start(uid, *words):
     """A task away that runs until its input ends."""
-    p = subprocess.Popen(
-        c.words(0, *become(uid), EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x", *words),
+    p = c.popen(
+        0,
+        [*become(uid), EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x", *words],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stderr=None,
+        text=False,
     )
     p.stdout.readline()
     tasks.append(p)
@@ -92,7 +86,7 @@ status, nodes = one.get("/api/status", key="")
 ok(
     "the status, without a key",
     status == 200
-    and nodes.keys() == json.loads(ehctl("status", "--json").stdout).keys()
+    and nodes.keys() == json.loads(c.ehctl(0, "status", "--json").stdout).keys()
     and len(nodes["nodes"]) == 2,
     nodes,
 )
@@ -120,7 +114,7 @@ ok(
     and not said["more"],
     said,
 )
-r = ehctl("exec", "n1", "--", "sh", "-c", "exit 4", uid=ONE)
+r = c.ehctl(0, "exec", "n1", "--", "sh", "-c", "exit 4", uid=ONE)
 ok(
     "a task that fails",
     r.returncode == 4 and until(lambda: len(one.get("/api/history?failed=1")[1]["tasks"]) == 1),
@@ -137,7 +131,7 @@ ok(
 )
 
 # As `ehctl history` has them. Both tasks are over or run away; none is of a session.
-r = ehctl("run", "-n", "mine", "--", "true", uid=ONE)
+r = c.ehctl(0, "run", "-n", "mine", "--", "true", uid=ONE)
 ok(
     "one of a session",
     r.returncode == 0 and until(lambda: one.get("/api/history?session=mine")[1]["tasks"]),
@@ -153,7 +147,7 @@ def past(*words):
         for name, value in words
         for x in (["--failed"] if name == "failed" else [f"--{name}", value])
     ]
-    same = json.loads(ehctl("history", "--json", *options, uid=ONE).stdout)["tasks"]
+    same = json.loads(c.ehctl(0, "history", "--json", *options, uid=ONE).stdout)["tasks"]
     return (
         [t["command"] for t in said["tasks"]]
         if status == 200 and [t["id"] for t in said["tasks"]] == [t["id"] for t in reversed(same)]

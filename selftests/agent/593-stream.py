@@ -3,12 +3,13 @@
 """Events of `ehctl metrics` as a stream (text/event-stream): as they come, without loss or
 repetition, and bounded whoever reads. What is told to whom is in 592-page.py."""
 
-import json, os, re, signal, socket, subprocess, sys, time
+import json, os, re, signal, socket, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from ktap import done, must, ok
 from metrics import Metrics
+from tree import BUILD
 from wait import WAIT, until
 import users
 
@@ -30,9 +31,9 @@ def happen(times=1):
 
 
 def task():
-    subprocess.run(
-        c.words(
-            0,
+    c.call(
+        0,
+        [
             "setpriv",
             f"--reuid={USER}",
             f"--regid={USER}",
@@ -43,10 +44,10 @@ def task():
             "--",
             "true",
             "topsecretword",
-        ),
-        stdin=subprocess.DEVNULL,
+        ],
         check=True,
-        timeout=WAIT,
+        stdout=None,
+        stderr=None,
     )
 
 
@@ -178,9 +179,9 @@ ok(
     [(e["event"], e["uid"]) for e in tasks if "uid" in e] == [("place", USER), ("finish", USER)],
     tasks,
 )
-subprocess.run(
-    c.words(
-        1,
+c.call(
+    1,
+    [
         "setpriv",
         f"--reuid={USER}",
         f"--regid={USER}",
@@ -190,10 +191,10 @@ subprocess.run(
         "n0",
         "--",
         "true",
-    ),
-    stdin=subprocess.DEVNULL,
+    ],
     check=True,
-    timeout=WAIT,
+    stdout=None,
+    stderr=None,
 )
 others = [
     json.loads(text)

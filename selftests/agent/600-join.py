@@ -7,7 +7,8 @@ import json, os, signal, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import AGENT, Cluster, STUB
+from cluster import Cluster
+from commands import AGENT, STUB
 from ktap import done, ok
 from netns import address
 from signed import signed
@@ -22,7 +23,7 @@ other = c.certificates("other", "n5")
 def status(i):
     """{} while there is no agent."""
     try:
-        return c.ask(i, {"command": "status"})
+        return c.status(i)
     except OSError:
         return {}
 
@@ -205,10 +206,9 @@ start(3, 1)
 ok("any member may be asked", agree(0, 1, 2, 3) and hosts(0)["n3"] == "0.3", c.log(3))
 start(4, 0, 1)
 ok("no code is free: it waits and says so", until(lambda: "the cluster is full" in why(4)), why(4))
-with c.net.enter(0):
-    job = subprocess.Popen(
-        [STUB, "@" + codes["n2"], "/bin/cat", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+job = c.popen(
+    0, [STUB, "@" + codes["n2"], "/bin/cat", "cat"], stdin=subprocess.PIPE, stderr=None, text=False
+)
 job.stdin.write(b"x")
 job.stdin.flush()
 job.stdout.read(1)
@@ -221,12 +221,7 @@ ok(
     until(lambda: next(n for n in status(0)["nodes"] if n["host"] == "n2").get("draining")),
     status(0),
 )
-with c.net.enter(2):
-    stays = subprocess.run(
-        [os.path.join(BUILD, "bin", "ehctl"), "exec", "n0", "--", "true"],
-        capture_output=True,
-        text=True,
-    )
+stays = c.call(2, [os.path.join(BUILD, "bin", "ehctl"), "exec", "n0", "--", "true"])
 ok(
     "it sends no task away any more",
     stays.returncode == 1 and "it is draining: it leaves the cluster" in stays.stderr,
@@ -237,10 +232,7 @@ ok("then the agent ends with status 0", ended(2) == 0, c.log(2))
 ok("its file is gone", not os.path.exists(c.state(2)))
 ok("its code is the next one's", agree(0, 1, 3, 4) and hosts(0)["n4"] == codes["n2"], hosts(0))
 
-with c.net.enter(4):
-    left = subprocess.run(
-        [os.path.join(BUILD, "bin", "ehctl"), "leave", "--now"], capture_output=True, text=True
-    )
+left = c.call(4, [os.path.join(BUILD, "bin", "ehctl"), "leave", "--now"])
 ok("ehctl leave --now", left.returncode == 0 and ended(4) == 0 and agree(0, 1, 3), left)
 start(2, 0)
 ok(

@@ -6,7 +6,8 @@ import json, os, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from cluster import AGENT, STUB, USER, Cluster
+from cluster import Cluster, USER
+from commands import AGENT, STUB
 from ktap import done, ok
 from netns import address
 

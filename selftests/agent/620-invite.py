@@ -6,7 +6,9 @@ another's, gets nothing."""
 import base64, hashlib, json, os, re, signal, socket, ssl, stat, subprocess, sys, threading, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster, closed
+from cluster import Cluster
+from commands import EHCTL
+from frames import closed
 from ktap import done, must, ok
 from netns import address, sh
 from wait import until

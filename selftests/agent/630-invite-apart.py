@@ -6,7 +6,8 @@ reads the rules of the site from the same file, as root."""
 import json, os, re, signal, stat, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import AGENT, LAUNCH, STUB, USER, Cluster
+from cluster import Cluster, USER
+from commands import AGENT, LAUNCH, STUB
 from ktap import done, must, ok
 from proc import words
 from wait import WAIT, until

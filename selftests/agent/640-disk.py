@@ -3,14 +3,14 @@
 """The disk of `state` stands still, is full, or fails: what must be on it first is answered when it
 is, or refused; the agent goes on with all else meanwhile."""
 
-import errno, json, os, signal, subprocess, sys, time
+import errno, json, os, signal, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from authority import certify
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from fuse import Disk
 from ktap import done, must, ok
-from netns import address
 from wait import WAIT, until
 
 c = Cluster(5, topology="3,1")
@@ -22,13 +22,7 @@ must("a file system that can hold up fsync()", disk.up)
 
 def begin(i, *words):
     """The command, which goes on."""
-    return subprocess.Popen(
-        c.words(i, EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return c.popen(i, [EHCTL, *words])
 
 
 def end(p):
@@ -56,7 +50,7 @@ def kept(name):
 
 def heard(i):
     """How many messages of others the agent has received."""
-    return sum(c.ask(i, {"command": "status"})["messages"]["received"].values())
+    return sum(c.status(i)["messages"]["received"].values())
 
 
 def goes_on(i, others):

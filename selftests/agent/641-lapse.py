@@ -20,7 +20,7 @@ cert = os.path.join(c.dir, "cert")
 
 def hosts(i):
     try:
-        return {n["host"]: n["code"] for n in c.ask(i, {"command": "status"}).get("nodes", [])}
+        return {n["host"]: n["code"] for n in c.status(i).get("nodes", [])}
     except OSError:
         return {}
 

@@ -32,7 +32,7 @@ def again(i):
 
     def member():
         try:
-            return "nodes" in c.ask(i, {"command": "status"})
+            return "nodes" in c.status(i)
         except OSError:
             return False
 
@@ -51,7 +51,7 @@ def number(i):
 
 def hosts(i):
     """The hosts that node i knows as members."""
-    return {n["host"] for n in c.ask(i, {"command": "status"})["nodes"]}
+    return {n["host"] for n in c.status(i)["nodes"]}
 
 
 def client(i, to):

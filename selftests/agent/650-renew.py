@@ -9,7 +9,9 @@ sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
 from authority import certify
 from clock import Clock
-from cluster import AGENT, EHCTL, Cluster, closed
+from cluster import Cluster
+from commands import AGENT, EHCTL
+from frames import closed
 from ktap import done, ok
 from netns import address, sh
 from wait import until
@@ -151,12 +153,8 @@ def short_lived(i, join, seconds):
 
 def shown(i):
     """When the certificate ends that node i shows to who connects, in seconds since 1970."""
-    r = subprocess.run(
-        c.words(0, "openssl", "s_client", "-connect", f"{address(i)}:7411", "-alpn", "h2"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
+    r = c.call(
+        0, ["openssl", "s_client", "-connect", f"{address(i)}:7411", "-alpn", "h2"], timeout=60
     )
     r = subprocess.run(
         ["openssl", "x509", "-noout", "-enddate"], input=r.stdout, capture_output=True, text=True

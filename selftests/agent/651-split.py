@@ -16,14 +16,14 @@ c = Cluster(4)
 
 def hosts(i):
     try:
-        return {n["host"]: n["code"] for n in c.ask(i, {"command": "status"}).get("nodes", [])}
+        return {n["host"]: n["code"] for n in c.status(i).get("nodes", [])}
     except OSError:
         return {}
 
 
 def top(i):
     try:
-        return c.ask(i, {"command": "status"}).get("controller")
+        return c.status(i).get("controller")
     except OSError:
         return None
 

@@ -8,7 +8,7 @@ import hashlib, os, random, signal, struct, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2, users
-from cluster import FRAME, frame, read_exactly
+from frames import FRAME, frame, read_exactly
 from ktap import done, ok, skip
 from mixed import NEW, OLD, PIPE, Echo, Mixed
 from netns import address
@@ -83,7 +83,7 @@ def crowded(i):
     said = c.ask(i, {"command": "why", "id": str(tasks[-1].pid)})
     for p in tasks:
         p.communicate()
-    until(lambda: not any(n["load"] for n in c.ask(i, {"command": "status"})["nodes"]))
+    until(lambda: not any(n["load"] for n in c.status(i)["nodes"]))
     return (
         said.get("reason"),
         said.get("executor"),

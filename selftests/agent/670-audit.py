@@ -3,12 +3,13 @@
 """What the journal is told of tasks with `audit`, at home and on the executor; and that nobody
 waits for it."""
 
-import os, re, select, signal, socket, subprocess, sys
+import os, re, select, signal, socket, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import netns
-from cluster import BUILD, TOP, USER, Cluster
+from cluster import Cluster, USER
 from ktap import done, ok
+from tree import BUILD, TOP
 from wait import WAIT
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -24,17 +25,6 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 with open(os.path.join(TOP, "docs/operations.md")) as f:
     IDS = dict(re.findall(r"^\| `([0-9a-f]{32})` \| (\w[\w ]*) \|", f.read(), flags=re.M))
 ok("five kinds of entries are documented", len(IDS) == 5, IDS)
-
-
-def ehctl(*words, **more):
-    return subprocess.run(
-        c.words(0, *more.pop("become", []), EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-        **more,
-    )
 
 
 def entries(n):
@@ -53,15 +43,7 @@ def forget():
         journal.recv(65536)
 
 
-r = ehctl(
-    "exec",
-    "n1",
-    "--",
-    "sh",
-    "-c",
-    "exit 3",
-    become=["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"],
-)
+r = c.ehctl(0, "exec", "n1", "--", "sh", "-c", "exit 3", uid=1000)
 told = entries(4)
 ok(
     "a task away has four entries",
@@ -120,7 +102,7 @@ ok(
     away,
 )
 
-r = ehctl("exec", "n1", "--", "sh", "-c", "kill -KILL $$")
+r = c.ehctl(0, "exec", "n1", "--", "sh", "-c", "kill -KILL $$")
 told = entries(4)
 ok(
     "a signal",
@@ -128,7 +110,7 @@ ok(
     and "EHSCHED_EXIT" not in told["ended"],
     told,
 )
-r = ehctl("exec", "--auto", "--", "true")
+r = c.ehctl(0, "exec", "--auto", "--", "true")
 told = entries(1)
 ok(
     "one that stays",
@@ -139,7 +121,7 @@ ok(
 )
 evil = os.path.join(c.dir, "x\nEHSCHED_USER=nobody\nMESSAGE=lie\x1b[31m")
 os.symlink("/bin/true", evil)
-r = ehctl("exec", "n1", "--", evil)
+r = c.ehctl(0, "exec", "n1", "--", evil)
 told = entries(4)
 ok(
     "no name of a program makes fields of its own",
@@ -152,18 +134,18 @@ ok(
 )
 
 # nobody reads: its queue fills, and tasks go on
-codes = [ehctl("exec", "n1", "--", "sh", "-c", f"exit {k}").returncode for k in range(12)]
+codes = [c.ehctl(0, "exec", "n1", "--", "sh", "-c", f"exit {k}").returncode for k in range(12)]
 with open("/proc/sys/net/unix/max_dgram_qlen") as f:
     queue = int(f.read())
 while "cannot write to the journal" not in c.log(0) and len(codes) < 4 * queue + 20:
-    codes.append(ehctl("exec", "n1", "--", "sh", "-c", f"exit {len(codes) % 7}").returncode)
+    codes.append(c.ehctl(0, "exec", "n1", "--", "sh", "-c", f"exit {len(codes) % 7}").returncode)
 ok(
     "a journal that does not read holds nothing up",
     codes[:12] == list(range(12)) and "cannot write to the journal" in c.log(0),
     (queue, codes),
 )
 forget()
-ehctl("exec", "n1", "--", "true")
+c.ehctl(0, "exec", "n1", "--", "true")
 told = entries(4)
 ok(
     "the next entry says how many were lost",
@@ -174,7 +156,7 @@ journal.close()
 os.unlink(JOURNAL)
 ok(
     "without a journal tasks go on",
-    (saw := ehctl("exec", "n1", "--", "sh", "-c", "exit 4").returncode) == 4,
+    (saw := c.ehctl(0, "exec", "n1", "--", "sh", "-c", "exit 4").returncode) == 4,
     saw,
 )
 
@@ -188,7 +170,7 @@ for i in range(2):
     c.agents[i].send_signal(signal.SIGHUP)
 ok("a reload", all(c.logged(i, "is now in effect") for i in range(2)))
 forget()  # the end of the task before, which the executor may have told the new journal
-r = ehctl("exec", "n1", "--", "true")
+r = c.ehctl(0, "exec", "n1", "--", "true")
 ok("switches it off", r.returncode == 0 and not select.select([journal], [], [], 0)[0], r)
 ok("no sanitizer has reported", not c.reports(), c.reports())
 done()

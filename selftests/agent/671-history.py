@@ -6,11 +6,12 @@ history`, `ehctl why`."""
 import contextlib, csv, datetime, glob, io, json, os, re, signal, sqlite3, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from console import terminal
 from ktap import done, must, ok
 from proc import descriptors, state
-from wait import WAIT, until
+from tree import BUILD
+from wait import until
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
 c = Cluster(
@@ -24,24 +25,8 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 FILE = os.path.join(os.path.dirname(c.state(0)), "history.db")
 
 
-def ehctl(i, *words, uid=0, gid=None, **more):
-    become = (
-        ["setpriv", f"--reuid={uid}", f"--regid={uid if gid is None else gid}", "--clear-groups"]
-        if uid
-        else []
-    )
-    return subprocess.run(
-        c.words(i, *become, EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-        **more,
-    )
-
-
 def history(*words, **more):
-    r = ehctl(0, "history", "--json", *words, **more)
+    r = c.ehctl(0, "history", "--json", *words, **more)
     return json.loads(r.stdout)["tasks"] if r.returncode == 0 else r.stderr
 
 
@@ -77,7 +62,7 @@ def end():
     have_ended(of)
 
 
-r = ehctl(0, "history")
+r = c.ehctl(0, "history")
 ok(
     "nothing has run",
     r.returncode == 0
@@ -103,7 +88,7 @@ ok("and the list is one", history() == [], history())
 # ---- what is kept
 
 began = datetime.datetime.now(datetime.timezone.utc)
-r = ehctl(
+r = c.ehctl(
     0,
     "exec",
     "n1",
@@ -156,10 +141,10 @@ ok(
 ok("arguments are cut as configured", t["arguments"] == "-c 'i=0; while [ $i "[:20], t)
 ok(
     "the other node's history has nothing of it",
-    (saw := json.loads(ehctl(1, "history", "--json").stdout)["tasks"]) == [],
+    (saw := json.loads(c.ehctl(1, "history", "--json").stdout)["tasks"]) == [],
     saw,
 )
-r = ehctl(0, "exec", "n1", "--", "sh", "-c", "kill -TERM $$")
+r = c.ehctl(0, "exec", "n1", "--", "sh", "-c", "kill -TERM $$")
 ok(
     "one that a signal killed",
     r.returncode in (143, -signal.SIGTERM)
@@ -167,12 +152,13 @@ ok(
     and history()[-1]["exit"] is None,
     history(),
 )
-with c.net.enter(0):
-    here = subprocess.Popen(
-        [EHCTL, "run", "-n", "my build", "--", "sh", "-c", "echo; read x"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+here = c.popen(
+    0,
+    [EHCTL, "run", "-n", "my build", "--", "sh", "-c", "echo; read x"],
+    stdin=subprocess.PIPE,
+    stderr=None,
+    text=False,
+)
 here.stdout.readline()
 t = history()[-1]
 ok(
@@ -187,7 +173,7 @@ ok(
     until(lambda: history()[-1]["state"] == "ended" and history()[-1]["elapsed"] > 0),
     history(),
 )
-r = ehctl(0, "exec", "0.7", "--", "true")
+r = c.ehctl(0, "exec", "0.7", "--", "true")
 ok(
     "one for a node that is not there",
     r.returncode != 0
@@ -197,7 +183,7 @@ ok(
 )
 evil = os.path.join(c.dir, 'e\x1b[31mvil\nx"y,z')
 os.symlink("/bin/true", evil)
-r = ehctl(0, "exec", "n1", "--", evil)
+r = c.ehctl(0, "exec", "n1", "--", evil)
 ok(
     "a name with escapes",
     r.returncode == 0 and history()[-1]["program"].endswith('/e?[31mvil?x"y,z'),
@@ -239,18 +225,13 @@ for words, why in (
     (["--csv", "--json"], "one of them"),
     (["more"], "more"),
 ):
-    r = ehctl(0, "history", *words)
+    r = c.ehctl(0, "history", *words)
     ok(
         f"history {' '.join(words)} is refused",
         r.returncode == 2 and why in r.stderr and not r.stdout,
         r,
     )
-r = subprocess.run(
-    c.words(0, EHCTL, "history", "--csv"),
-    stdin=subprocess.DEVNULL,
-    capture_output=True,
-    timeout=WAIT,
-)
+r = c.ehctl(0, "history", "--csv", text=False)
 rows = list(csv.DictReader(io.StringIO(r.stdout.decode(), newline="")))
 ok(
     "CSV",
@@ -262,7 +243,7 @@ ok(
     and b"\x1b" not in r.stdout,
     r.stdout,
 )
-r = ehctl(0, "history")
+r = c.ehctl(0, "history")
 lines = r.stdout.splitlines()
 ok(
     "the table",
@@ -279,7 +260,7 @@ ok("on a terminal it has 80 columns", "COMMAND" in shown and not wide, repr(show
 
 # ---- who sees it
 
-r = ehctl(0, "exec", "n1", "--", "true", uid=1000)
+r = c.ehctl(0, "exec", "n1", "--", "true", uid=1000)
 mine = history()[-1]
 ok("a task of a user", mine["uid"] == 1000, (r, mine))
 ok("its user sees it, and nothing else", history(uid=1000) == [mine], history(uid=1000))
@@ -303,7 +284,7 @@ ok(
     until(lambda: c.up(0) == {"0.0", "0.1"}) and [x["id"] for x in history()] == ids,
     history(),
 )
-r = ehctl(0, "why", ids[0])
+r = c.ehctl(0, "why", ids[0])
 ok(
     "why of one that ended before",
     r.returncode == 0
@@ -315,20 +296,21 @@ ok(
 short = "n0:" + ids[0].split(":")[1][-8:]
 ok(
     "and by fewer figures",
-    ehctl(0, "why", short).stdout == r.stdout,
-    (short, ehctl(0, "why", short)),
+    c.ehctl(0, "why", short).stdout == r.stdout,
+    (short, c.ehctl(0, "why", short)),
 )
-r = ehctl(0, "why", ids[0], uid=1001)
+r = c.ehctl(0, "why", ids[0], uid=1001)
 ok("not for others", r.returncode == 1 and "not known" in r.stderr, r)
-r = ehctl(0, "why", "0.0:99999999")
+r = c.ehctl(0, "why", "0.0:99999999")
 ok("nor of what never was", r.returncode == 1 and "not known" in r.stderr, r)
 
-with c.net.enter(0):
-    task = subprocess.Popen(
-        [EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x; exit 5"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+task = c.popen(
+    0,
+    [EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x; exit 5"],
+    stdin=subprocess.PIPE,
+    stderr=None,
+    text=False,
+)
 task.stdout.readline()
 ok("one is away", history()[-1]["state"] == "away", history()[-1:])
 of = writers()
@@ -341,7 +323,7 @@ ok(
 )
 ok(
     "and the task",
-    until(lambda: [x["state"] for x in c.ask(0, {"command": "tasks"})["tasks"]] == ["running"]),
+    until(lambda: [x["state"] for x in c.tasks(0)] == ["running"]),
 )
 task.communicate(b"\n")
 t = history()[-1]
@@ -354,12 +336,13 @@ ok(
 
 # Its agent is away for longer than it waits, or somebody ends it meanwhile: the next agent cannot
 # know how it ended.
-with c.net.enter(0):
-    task = subprocess.Popen(
-        [EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+task = c.popen(
+    0,
+    [EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"],
+    stdin=subprocess.PIPE,
+    stderr=None,
+    text=False,
+)
 task.stdout.readline()
 must("another one is away", history()[-1]["state"] == "away", history()[-1:])
 of = writers()
@@ -374,17 +357,17 @@ ok(
     (t["state"], t["exit"], t["ended"]) == ("unknown", None, None),
     t,
 )
-r = ehctl(0, "why", t["id"])
+r = c.ehctl(0, "why", t["id"])
 ok("which why says", "no agent saw it" in r.stdout, r)
-r = ehctl(0, "history")
+r = c.ehctl(0, "history")
 ok("which the table says", " unknown " in r.stdout.splitlines()[-1], r.stdout)
 must("both are up", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-2000:])
-ok("its guest is ended there", ehctl(1, "cancel", t["id"]).returncode == 0)
+ok("its guest is ended there", c.ehctl(1, "cancel", t["id"]).returncode == 0)
 
 watch, writer = writers()
 os.kill(writer, signal.SIGKILL)
 ok("what writes is killed", until(lambda: writers()[1] not in (writer, None)), c.log(0))
-ehctl(0, "exec", "n1", "--", "false")
+c.ehctl(0, "exec", "n1", "--", "false")
 ok(
     "another one goes on",
     len(history()) == 9 and history()[-1]["exit"] == 1 and "killed by signal 9" in c.log(0),
@@ -445,7 +428,7 @@ try:
     ok(
         "on a small disk",
         until(lambda: c.up(0) == {"0.0", "0.1"})
-        and ehctl(0, "exec", "n1", "--", "true").returncode == 0
+        and c.ehctl(0, "exec", "n1", "--", "true").returncode == 0
         and len(history()) == 1,
         history(),
     )
@@ -456,7 +439,7 @@ try:
         except OSError:
             pass
     codes = [
-        ehctl(0, "exec", "n1", "--", "sh", "-c", f"exit {k % 7}").returncode for k in range(40)
+        c.ehctl(0, "exec", "n1", "--", "sh", "-c", f"exit {k % 7}").returncode for k in range(40)
     ]
     told = re.findall(r"history: .*cannot .*", c.log(0))
     ok("the disk is full: tasks go on", codes == [k % 7 for k in range(40)], codes)
@@ -468,7 +451,7 @@ try:
     os.unlink(os.path.join(folder, "full"))
 
     def again():
-        ehctl(0, "exec", "n1", "--", "true")
+        c.ehctl(0, "exec", "n1", "--", "true")
         return "can be written again" in c.log(0)
 
     ok(
@@ -485,13 +468,13 @@ finally:
 c.start(0, c.conf(0, settings="heartbeat = 1000\nhistory-rows = 3\n"))
 must("it is back", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-2000:])
 for k in range(6):
-    ehctl(0, "exec", "n1", "--", "sh", "-c", f"exit {k}")
+    c.ehctl(0, "exec", "n1", "--", "sh", "-c", f"exit {k}")
 ok("only so many rows are kept", [x["exit"] for x in history()] == [3, 4, 5], history())
 ok("and no arguments, unless configured", all(x["arguments"] is None for x in history()), history())
 with open(c.conf(0, settings="heartbeat = 1000\nhistory-rows = 1\n")):
     pass
-r = ehctl(0, "reload")
-ehctl(0, "exec", "n1", "--", "sh", "-c", "exit 9")
+r = c.ehctl(0, "reload")
+c.ehctl(0, "exec", "n1", "--", "sh", "-c", "exit 9")
 ok(
     "a reload changes that",
     r.returncode == 0 and [x["exit"] for x in history()] == [9],
@@ -500,15 +483,15 @@ ok(
 end()
 c.start(0, c.conf(0, settings="heartbeat = 1000\nhistory = false\n"))
 must("it is back", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-2000:])
-r = ehctl(0, "history")
+r = c.ehctl(0, "history")
 ok(
     "without history it says so",
     r.returncode == 1
     and "keeps none" in r.stderr
-    and ehctl(0, "exec", "n1", "--", "true").returncode == 0,
+    and c.ehctl(0, "exec", "n1", "--", "true").returncode == 0,
     r,
 )
-r = ehctl(0, "why", "0.0:99999999")
+r = c.ehctl(0, "why", "0.0:99999999")
 ok("and so does why", r.returncode == 1 and "keeps none" in r.stderr, r)
 c.end(0)
 
@@ -521,7 +504,7 @@ with open(conf, "w") as f:
     f.write(text)
 c.start(0, conf)
 must("it is back", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-2000:])
-ehctl(0, "exec", "n1", "--", "true")
+c.ehctl(0, "exec", "n1", "--", "true")
 ok(
     "it is made, and the history is in it",
     states() == ["ended"] and os.path.exists(os.path.join(folder, "history.db")),

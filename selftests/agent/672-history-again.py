@@ -3,10 +3,12 @@
 """The history of tasks that go on when their home's agent is killed, of tasks with children that
 outlive them, and of what users say."""
 
-import json, os, signal, socket, struct, subprocess, sys, tempfile, time
+import json, os, signal, struct, subprocess, sys, tempfile, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster, frame
+from cluster import Cluster
+from commands import EHCTL
+from frames import frame
 from ktap import done, must, ok
 from users import TWO
 from wait import WAIT, until
@@ -16,26 +18,12 @@ c = Cluster(2, SETTINGS)
 must("two agents", c.start_all(), c.log(0) + c.log(1))
 
 
-def ehctl(*words):
-    return subprocess.run(
-        c.words(0, EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-    )
-
-
 def history(*words):
-    return json.loads(ehctl("history", "--json", *words).stdout)["tasks"]
-
-
-def tasks():
-    return c.ask(0, {"command": "tasks"})["tasks"]
+    return json.loads(c.ehctl(0, "history", "--json", *words).stdout)["tasks"]
 
 
 def why(id):
-    return json.loads(ehctl("why", id, "--json").stdout)
+    return json.loads(c.ehctl(0, "why", id, "--json").stdout)
 
 
 def kill():
@@ -46,25 +34,25 @@ def kill():
 
 # ---- a task that goes on
 
-task = subprocess.Popen(
-    c.words(
-        0, EHCTL, "run", "-n", "long", "--", EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"
-    ),
+task = c.popen(
+    0,
+    [EHCTL, "run", "-n", "long", "--", EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"],
     stdin=subprocess.PIPE,
-    stdout=subprocess.PIPE,
+    stderr=None,
+    text=False,
 )
 task.stdout.readline()
 t = next(t for t in history() if t["executor"] == "0.1")
-ehctl("exec", "--auto", "--", "true")
+c.ehctl(0, "exec", "--auto", "--", "true")
 stayed = next(t for t in history() if t["program"].endswith("true"))
 kill()
 ok(
     "it is there again",
     until(
-        lambda: [x["id"] for x in tasks() if x["state"] == "running" and x["executor"] == "0.1"]
+        lambda: [x["id"] for x in c.tasks(0) if x["state"] == "running" and x["executor"] == "0.1"]
         == [t["id"]]
     ),
-    tasks(),
+    c.tasks(0),
 )
 ok(
     "with the reason for which it went",
@@ -102,25 +90,31 @@ def says(id, started_ms, other="0.1", uid=TWO):
 made = [says(f"0.0:{n}", ms) for n, ms in ((1, 0), (2, 1), (3, 2777777777777), (4, (1 << 64) - 1))]
 ok(
     "they are listed as tasks",
-    until(lambda: len([x for x in tasks() if x["command"] == "forged"]) == 4),
-    tasks(),
+    until(lambda: len([x for x in c.tasks(0) if x["command"] == "forged"]) == 4),
+    c.tasks(0),
 )
 ok(
     "that began before now, and did begin",
-    all(0 <= x["elapsed"] < time.time() + 60 for x in tasks())
+    all(0 <= x["elapsed"] < time.time() + 60 for x in c.tasks(0))
     and {
-        n for n in (1, 3, 4) if next(x for x in tasks() if x["id"] == f"0.0:{n}")["elapsed"] > 3600
+        n
+        for n in (1, 3, 4)
+        if next(x for x in c.tasks(0) if x["id"] == f"0.0:{n}")["elapsed"] > 3600
     }
     == set(),
-    tasks(),
+    c.tasks(0),
 )
 for s in made:
     s.close()
-ok("until they end", until(lambda: not [x for x in tasks() if x["command"] == "forged"]), tasks())
+ok(
+    "until they end",
+    until(lambda: not [x for x in c.tasks(0) if x["command"] == "forged"]),
+    c.tasks(0),
+)
 ok("but no row is made of them", history() == rows, history())
 # An agent that has not yet heard of the task itself: its process is stopped.
 os.kill(task.pid, signal.SIGSTOP)
-stub = next(x["pid"] for x in tasks() if x["id"] == t["id"])
+stub = next(x["pid"] for x in c.tasks(0) if x["id"] == t["id"])
 os.kill(stub, signal.SIGSTOP)
 kill()
 ok(
@@ -131,11 +125,11 @@ ok(
 s = says(t["id"], 1, "0.0")
 ok(
     "another user takes its ID",
-    until(lambda: [x["uid"] for x in tasks() if x["id"] == t["id"]] == [TWO]),
-    tasks(),
+    until(lambda: [x["uid"] for x in c.tasks(0) if x["id"] == t["id"]] == [TWO]),
+    c.tasks(0),
 )
 s.close()
-must("and ends", until(lambda: not [x for x in tasks() if x["id"] == t["id"]]), tasks())
+must("and ends", until(lambda: not [x for x in c.tasks(0) if x["id"] == t["id"]]), c.tasks(0))
 ok(
     "its row is as it was",
     [(x["state"], x["executor"], x["ended"]) for x in history() if x["id"] == t["id"]]
@@ -157,10 +151,11 @@ with tempfile.TemporaryDirectory() as folder:
     ):
         fifo = os.path.join(folder, name.replace(" ", "-"))
         os.mkfifo(fifo)
-        task = subprocess.Popen(
-            c.words(0, EHCTL, "exec", "n1", "--", "sh", "-c", f"cat {fifo} & {script}"),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+        task = c.popen(
+            0,
+            [EHCTL, "exec", "n1", "--", "sh", "-c", f"cat {fifo} & {script}"],
+            stderr=None,
+            text=False,
         )
         writer = open(fifo, "wb", buffering=0)
         ok(
@@ -176,7 +171,7 @@ with tempfile.TemporaryDirectory() as folder:
             ),
             history()[-1:],
         )
-        ok(f"{name}: it is no task any more", until(lambda: not tasks()), tasks())
+        ok(f"{name}: it is no task any more", until(lambda: not c.tasks(0)), c.tasks(0))
         rows = history()
         kill()
         writer.write(b"from a child\n")
@@ -184,26 +179,29 @@ with tempfile.TemporaryDirectory() as folder:
             f"{name}: its child's output comes through another agent",
             task.stdout.readline() == b"from a child\n",
         )
-        ok(f"{name}: which knows of no task", tasks() == [], tasks())
+        ok(f"{name}: which knows of no task", c.tasks(0) == [], c.tasks(0))
         writer.close()
         ok(f"{name}: its child ends", task.stdout.read() == b"")
         task.stdout.close()
         ok(f"{name}: it has one row", history() == rows, history()[-2:])
 # ---- without a history
 
-task = subprocess.Popen(
-    c.words(0, EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"),
+task = c.popen(
+    0,
+    [EHCTL, "exec", "n1", "--", "sh", "-c", "echo; read x"],
     stdin=subprocess.PIPE,
-    stdout=subprocess.PIPE,
+    stderr=None,
+    text=False,
 )
 task.stdout.readline()
 c.end(0, signal.SIGKILL)
 c.start(0, c.conf(0, settings=SETTINGS + "history = false\n"))
 must("all is well again", until(lambda: c.up(0) == {"0.0", "0.1"}), c.log(0)[-2000:])
-ok("a task goes on", until(lambda: [x["state"] for x in tasks()] == ["running"]), tasks())
+ok("a task goes on", until(lambda: [x["state"] for x in c.tasks(0)] == ["running"]), c.tasks(0))
 ok(
     "nobody knows why it went",
-    (saw := why(tasks()[0]["id"]))["reason"] == "none" and "agent before this one" in saw["text"],
+    (saw := why(c.tasks(0)[0]["id"]))["reason"] == "none"
+    and "agent before this one" in saw["text"],
     saw,
 )
 task.communicate(b"\n")

@@ -7,7 +7,8 @@ import json, os, resource, select, signal, socket, sqlite3, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket
-from cluster import Cluster, frame
+from cluster import Cluster
+from frames import frame
 from ktap import done, ok
 from users import ONE, TWO
 from wait import until

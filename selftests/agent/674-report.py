@@ -5,8 +5,9 @@
 import os, re, signal, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from ktap import done, ok
+from tree import BUILD
 from wait import WAIT
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
@@ -15,15 +16,7 @@ ok("two agents", c.start_all(), c.log(0) + c.log(1))
 
 
 def start(*words, **more):
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [EHCTL, "run", "--report", *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **more,
-        )
+    return c.popen(0, [EHCTL, "run", "--report", *words], stdin=subprocess.PIPE, **more)
 
 
 def run(*words, **more):
@@ -58,12 +51,7 @@ used = re.search(r"CPU here (\d+):(\d\d), elsewhere (\d+):(\d\d)$", err, flags=r
 ok("the time that it used", used and "stayed" not in err, err)
 session = re.search(r"`ehctl history --session (my-build\.\d+\.0)` lists them", err)
 ok("the session", session, err)
-listed = subprocess.run(
-    c.words(0, EHCTL, "history", "--csv", "--session", session[1] if session else "-"),
-    capture_output=True,
-    text=True,
-    timeout=WAIT,
-).stdout
+listed = c.ehctl(0, "history", "--csv", "--session", session[1] if session else "-").stdout
 ok(
     "of which history has the task",
     listed.count("\n") == 2 and re.search(",n1,(auto|credit),ended,", listed),

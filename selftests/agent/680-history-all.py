@@ -3,13 +3,13 @@
 """`ehctl history --all` and `--by`: the tasks of all homes in their order, each once; who sees
 what; which nodes are missing; sums."""
 
-import contextlib, csv, io, json, os, signal, sqlite3, subprocess, sys, time
+import contextlib, csv, io, json, os, signal, sqlite3, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
 from ktap import done, must, ok
 from users import ONE, TWO
-from wait import WAIT, until
+from wait import WAIT
 
 BASE = "heartbeat = 1000\ncapacity = 1000\nthreshold = 1000\nthreshold-floor = 1000\n"
 c = Cluster(3, BASE)
@@ -20,19 +20,8 @@ HOUR = 3600000
 first = NOW // HOUR * HOUR - 10 * HOUR  # of the 370 tasks below
 
 
-def ehctl(i, *words, uid=0):
-    become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
-    return subprocess.run(
-        c.words(i, *become, EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=2 * WAIT,
-    )
-
-
 def document(*words, i=0, uid=0):
-    r = ehctl(i, "history", "--json", *words, uid=uid)
+    r = c.ehctl(i, "history", "--json", *words, uid=uid)
     must(f"history {' '.join(words)}", r.returncode == 0, r)
     return json.loads(r.stdout)
 
@@ -124,7 +113,7 @@ ok("asked at another node they are the same", ids("-n", "0", i=2) == found)
 same = first + 3 * HOUR
 put(0, [{"id": f"0.0:s{k}", "started": same, "ended": same} for k in range(150)])
 put(1, [{"id": f"0.1:s{k}", "started": same, "ended": same} for k in range(100)])
-r = ehctl(0, "history", "--all", "-n", "0")
+r = c.ehctl(0, "history", "--all", "-n", "0")
 ok(
     "more of one moment than a page has: it does not go on silently",
     r.returncode == 1 and "of one moment" in r.stderr,
@@ -136,7 +125,7 @@ for i in 0, 1:
         sqlite3.connect(os.path.join(os.path.dirname(c.state(i)), "history.db"), timeout=WAIT)
     ) as db, db:
         db.execute("DELETE FROM tasks WHERE started=?", (same,))
-r = ehctl(0, "history", "--all", "-n", "3")
+r = c.ehctl(0, "history", "--all", "-n", "3")
 lines = r.stdout.splitlines()
 ok(
     "the table has homes",
@@ -146,13 +135,8 @@ ok(
     and "older ones are left out" in r.stderr,
     r,
 )
-ok("without --all it has none", "HOME" not in ehctl(0, "history", "-n", "3").stdout)
-r = subprocess.run(
-    c.words(0, EHCTL, "history", "--all", "--csv", "-n", "5"),
-    stdin=subprocess.DEVNULL,
-    capture_output=True,
-    timeout=WAIT,
-)
+ok("without --all it has none", "HOME" not in c.ehctl(0, "history", "-n", "3").stdout)
+r = c.ehctl(0, "history", "--all", "--csv", "-n", "5", text=False)
 ok(
     "CSV",
     [x["id"] for x in csv.DictReader(io.StringIO(r.stdout.decode(), newline=""))] == found[-5:],
@@ -215,7 +199,7 @@ ok(
     "a user sees the tasks of all homes that are that user's",
     len(ids(uid=TWO)) == 95 and {t["user"] for t in tasks(uid=TWO)} == {"eht2"},
 )
-r = ehctl(0, "history", "--all", "--user", "eht1", uid=TWO)
+r = c.ehctl(0, "history", "--all", "--user", "eht1", uid=TWO)
 ok("and may not ask for another's", r.returncode == 1 and "history-group" in r.stderr, r)
 ok("an operator elsewhere sees those of all who could be guests", len(ids("-n", "0", i=1)) == 373)
 c.conf(1, settings=BASE + 'guest-deny-users = { "eht2" }\n')
@@ -299,7 +283,7 @@ ok(
     == ("one.77.0", "0.1", 3, 2, 1, 61, 1, "eht1"),
     s,
 )
-r = ehctl(0, "history", "--all", "--by", "session")
+r = c.ehctl(0, "history", "--all", "--by", "session")
 ok(
     "its line",
     r.stdout.split("\n")[0].split()
@@ -310,7 +294,7 @@ ok(
     and r.stdout.rstrip().endswith(" 1"),
     r,
 )
-r = ehctl(0, "history", "--all", "--by", "node", "-n", "1")
+r = c.ehctl(0, "history", "--all", "--by", "node", "-n", "1")
 ok(
     "a table, and what is left out",
     len(r.stdout.splitlines()) == 2
@@ -319,9 +303,9 @@ ok(
     and "are left out" in r.stderr,
     r,
 )
-r = ehctl(0, "history", "--by", "hour", "--csv")
+r = c.ehctl(0, "history", "--by", "hour", "--csv")
 ok("CSV of groups", [x["tasks"] for x in csv.DictReader(io.StringIO(r.stdout))] == ["180"], r)
-r = ehctl(0, "history", "--by", "weather")
+r = c.ehctl(0, "history", "--by", "weather")
 ok("by what is not known", r.returncode == 2 and "must be one of" in r.stderr, r)
 put(0, [{"id": f"0.0:g{k}", "program": f"/bin/p{k}", "started": at[0] + k} for k in range(1100)])
 doc = document("--by", "program", "-n", "0")
@@ -356,7 +340,7 @@ ok(
     and {t["home"] for t in doc["tasks"]} == {"0.0"},
     doc["refused"],
 )
-r = ehctl(0, "history", "--all")
+r = c.ehctl(0, "history", "--all")
 ok("also beside the table", "n1 tells nothing" in r.stderr and r.returncode == 0, r.stderr)
 c.agents[2].send_signal(signal.SIGSTOP)
 try:
@@ -366,7 +350,7 @@ try:
         [n["node"] for n in doc["silent"]] == ["0.2"] and len(doc["tasks"]) == 1,
         doc,
     )
-    r = ehctl(0, "history", "--all", "--by", "user")
+    r = c.ehctl(0, "history", "--all", "--by", "user")
     ok("beside sums, too", "no answer from n2" in r.stderr and "root" in r.stdout, r)
 finally:
     c.agents[2].send_signal(signal.SIGCONT)

@@ -3,10 +3,10 @@
 """`ehctl history --events`: what happened to nodes while nobody watched; what is kept of it, and
 how much."""
 
-import contextlib, json, os, re, signal, sqlite3, subprocess, sys, time
+import contextlib, json, os, re, signal, sqlite3, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
 from ktap import done, must, ok
 from users import ONE
 from wait import WAIT, until
@@ -18,19 +18,8 @@ os.chmod(c.dir, 0o755)
 FILE = os.path.join(os.path.dirname(c.state(0)), "history.db")
 
 
-def ehctl(*words, i=0, uid=0):
-    become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
-    return subprocess.run(
-        c.words(i, *become, EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=2 * WAIT,
-    )
-
-
-def events(*words, **more):
-    r = ehctl("history", "--events", "--json", *words, **more)
+def events(*words, i=0, **more):
+    r = c.ehctl(i, "history", "--events", "--json", *words, **more)
     must(f"history --events {' '.join(words)}", r.returncode == 0, r)
     return json.loads(r.stdout)["events"]
 
@@ -59,9 +48,9 @@ ok(
 )
 ok("and who leads", named("controller")[-1]["node"] == "0.0", named("controller"))
 
-r = ehctl("drain", "n1", "--reason", "new disk")
+r = c.ehctl(0, "drain", "n1", "--reason", "new disk")
 must("n1 is drained", r.returncode == 0, r)
-must("and not", ehctl("undrain", "n1").returncode == 0)
+must("and not", c.ehctl(0, "undrain", "n1").returncode == 0)
 drains = named("drain", i=1)
 ok(
     "a drain, by whom and why",
@@ -107,7 +96,7 @@ ok(
 must("they have found each other", c.all_up([1, 2]))
 told = [e for e in named("peer", "--all", i=1) if e["host"] == "n0" and e["agent"] == "down"]
 ok("both tell it", {e["self_host"] for e in told} == {"n1", "n2"}, told)
-r = ehctl("history", "--events", "--all", i=1)
+r = c.ehctl(1, "history", "--events", "--all")
 lines = [line for line in r.stdout.splitlines() if " n0 " in line and "agent down" in line]
 ok("in one line", len(lines) == 1 and "2 nodes" in lines[0] and "no answer from n0" in r.stderr, r)
 ok(
@@ -118,7 +107,7 @@ ok(
     ),
     r.stdout,
 )
-r = ehctl("history", "--events", i=1)
+r = c.ehctl(1, "history", "--events")
 ok(
     "of one node without tellers",
     "TOLD-BY" not in r.stdout
@@ -153,7 +142,7 @@ ok("-n", events("-n", "2") == every[-2:])
 ok("--since", events("--since", "1h") == every and events("--until", "1h") == [])
 ok("all users see them", events(uid=ONE) == every and len(events("--all", uid=ONE)) > len(every))
 for words in (["--csv"], ["--by", "user"], ["--program", "x"], ["--failed"]):
-    r = ehctl("history", "--events", *words)
+    r = c.ehctl(0, "history", "--events", *words)
     ok(f"not with {words[0]}", r.returncode == 2 and "only with" in r.stderr, r)
 ok(
     "states and thresholds are not kept",
@@ -189,7 +178,7 @@ with contextlib.closing(sqlite3.connect(FILE, timeout=WAIT)) as db, db:
             for k in range(10500)
         ),
     )
-ehctl("exec", "n1", "--", "true")
+c.ehctl(0, "exec", "n1", "--", "true")
 ok("in all, so many", until(lambda: read() == 10000), read())
 found = events("-n", "0", "--all", "--since", "4d", "--until", "2d")
 with contextlib.closing(sqlite3.connect(FILE, timeout=WAIT)) as db:

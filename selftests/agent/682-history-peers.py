@@ -6,9 +6,10 @@ another node."""
 import json, os, signal, subprocess, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok
-from wait import WAIT, until
+from wait import until
 
 BEAT = 0.3
 c = Cluster(
@@ -24,13 +25,7 @@ begun = time.monotonic()
 
 def peers(i):
     """What node i has told of others, in its order."""
-    r = subprocess.run(
-        c.words(i, EHCTL, "history", "--events", "--json"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=2 * WAIT,
-    )
+    r = c.ehctl(i, "history", "--events", "--json")
     must("history --events", r.returncode == 0, r)
     return [(e["host"], e["agent"]) for e in json.loads(r.stdout)["events"] if e["event"] == "peer"]
 
@@ -76,12 +71,12 @@ ok("n0 tells nothing of those that were up before it", not news(0), news(0))
 
 # links between all, of which none but those to n0 are kept
 for i in range(3):
-    subprocess.run(
-        c.words(i, EHCTL, "history", "--all", "-n", "1"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        timeout=2 * WAIT,
+    c.call(
+        i,
+        [EHCTL, "history", "--all", "-n", "1"],
         check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=None,
     )
 c.end(2, signal.SIGKILL)
 ok("n0 tells that n2 is down", until(lambda: news(0) == [("n2", "down")]), news(0))

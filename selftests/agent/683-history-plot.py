@@ -3,11 +3,12 @@
 """`ehctl history --plot`: its bars are what the history has, in local time; and hours of which
 there are more than an answer has."""
 
-import contextlib, json, os, re, shutil, sqlite3, subprocess, sys, time
+import contextlib, json, os, re, shutil, sqlite3, sys, time
 from xml.etree import ElementTree
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok
 from users import ONE, TWO
 from wait import WAIT
@@ -32,12 +33,9 @@ os.chmod(f.name, 0o755)
 
 def ehctl(*words, uid=0):
     become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
-    return subprocess.run(
-        c.words(0, *become, EHCTL, "history", *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=2 * WAIT,
+    return c.call(
+        0,
+        [*become, EHCTL, "history", *words],
         env={**os.environ, "TZ": "XYZ-5:30", "PATH": f"{folder}:{os.environ['PATH']}"},
         cwd=c.dir,
     )

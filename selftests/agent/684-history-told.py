@@ -3,10 +3,10 @@
 """`ehctl history --events` as a table: what several nodes tell is one line, and as many lines come
 as are asked for."""
 
-import contextlib, json, os, resource, sqlite3, subprocess, sys, time
+import contextlib, json, os, resource, sqlite3, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
 from ktap import done, must, ok
 from wait import WAIT, until
 
@@ -16,13 +16,7 @@ NOW = int(time.time()) * 1000
 
 
 def ehctl(*words):
-    return subprocess.run(
-        c.words(0, EHCTL, "history", "--events", *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=4 * WAIT,
-    )
+    return c.ehctl(0, "history", "--events", *words, timeout=4 * WAIT)
 
 
 def lines(*words):

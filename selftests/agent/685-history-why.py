@@ -3,10 +3,10 @@
 """`ehctl why --session`: what is said of a session that is over, to whom, and that no time is said
 to be won that was not."""
 
-import contextlib, json, os, sqlite3, subprocess, sys, time
+import contextlib, json, os, sqlite3, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
 from ktap import done, must, ok
 from users import ONE, TWO
 from wait import WAIT, until
@@ -18,19 +18,8 @@ PROCESSORS = os.sysconf("SC_NPROCESSORS_ONLN")
 began = int(time.time() - 7200) * 1000
 
 
-def ehctl(*words, uid=0):
-    become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
-    return subprocess.run(
-        c.words(0, *become, EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-    )
-
-
 def why(name, **more):
-    r = ehctl("why", "--session", name, "--json", **more)
+    r = c.ehctl(0, "why", "--session", name, "--json", **more)
     return json.loads(r.stdout) if r.returncode == 0 else r.stderr
 
 
@@ -116,7 +105,7 @@ ok(
     and s["alone"]["times_at_least"] == int(least / 30 * 10) / 10 >= 1.5,
     s,
 )
-text = ehctl("why", "--session", "build").stdout
+text = c.ehctl(0, "why", "--session", "build").stdout
 for part in (
     "build.12.0 of eht1, from ",
     "ended after 0:30; of 8 tasks that were to be placed 4 ran elsewhere (n2 3, n1 1)\n",
@@ -145,7 +134,8 @@ for name, what in (
 ):
     ok(
         f"nothing is said to be won: {what}",
-        why(name)["alone"] is None and "or longer" not in ehctl("why", "--session", name).stdout,
+        why(name)["alone"] is None
+        and "or longer" not in c.ehctl(0, "why", "--session", name).stdout,
         why(name),
     )
 ok(
@@ -155,14 +145,14 @@ ok(
 )
 ok(
     "one that is not over",
-    "not over after" in ehctl("why", "--session", "open").stdout
-    and "; 1 run" in ehctl("why", "--session", "open").stdout,
+    "not over after" in c.ehctl(0, "why", "--session", "open").stdout
+    and "; 1 run" in c.ehctl(0, "why", "--session", "open").stdout,
 )
 
 # ---- who is told
 
 ok("its user is told", why("build", uid=ONE)["tasks"] == 8, why("build", uid=ONE))
-r = ehctl("why", "--session", "build", uid=TWO)
+r = c.ehctl(0, "why", "--session", "build", uid=TWO)
 ok(
     "another one is not",
     r.returncode == 1
@@ -171,7 +161,9 @@ ok(
     and not r.stdout,
     r,
 )
-listing = lambda name: json.loads(ehctl("history", "--session", name, "--json").stdout)["tasks"]
+listing = lambda name: json.loads(c.ehctl(0, "history", "--session", name, "--json").stdout)[
+    "tasks"
+]
 for name in (
     "odd näme with spaces",
     "v1.2",
@@ -185,8 +177,8 @@ for name in (
     c.ehctl(0, "run", "-n", name, "--", "true")
     ok(
         f"as it was given with run -n: {name}",
-        until(lambda: "of 1 task " in ehctl("why", "--session", name).stdout),
-        ehctl("why", "--session", name),
+        until(lambda: "of 1 task " in c.ehctl(0, "why", "--session", name).stdout),
+        c.ehctl(0, "why", "--session", name),
     )
     listed = listing(name)
     ok(
@@ -195,12 +187,12 @@ for name in (
         listed,
     )
 for words in (["--session"], ["--session", "--timing", "build"]):
-    r = ehctl("why", *words)
+    r = c.ehctl(0, "why", *words)
     ok(f"why {' '.join(words)} is refused", r.returncode == 2 and not r.stdout, r)
 
 # ---- the report of a run has the same words
 
-r = ehctl("run", "--report", "-n", "real", "--all", "--", "true")
+r = c.ehctl(0, "run", "--report", "-n", "real", "--all", "--", "true")
 ok(
     "of one that has just ended",
     "of 1 task that was to be placed 1 ran elsewhere (n1 1)\n" in r.stderr
@@ -211,9 +203,9 @@ ok(
     "and later",
     until(
         lambda: "of 1 task that was to be placed 1 ran elsewhere (n1 1)\n"
-        in ehctl("why", "--session", "real").stdout
+        in c.ehctl(0, "why", "--session", "real").stdout
     ),
-    ehctl("why", "--session", "real"),
+    c.ehctl(0, "why", "--session", "real"),
 )
 ok("no sanitizer has reported", not c.reports(), c.reports())
 done()

@@ -9,7 +9,7 @@ import json, os, re, subprocess, sys
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2, users
 from clock import Clock
-from cluster import EHCTL
+from commands import EHCTL
 from ktap import done, must, ok
 from mixed import NEW, OLD, Mixed
 from netns import address
@@ -79,16 +79,7 @@ def doctor(i, *words, uid=CALLER, group=GROUP):
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
 
-    with c.net.enter(i):
-        return subprocess.run(
-            [EHCTL, "doctor", *words],
-            preexec_fn=become,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=3 * WAIT,
-            cwd="/",
-        )
+    return c.ehctl(i, "doctor", *words, preexec_fn=become, cwd="/", timeout=3 * WAIT)
 
 
 def found(i=0, **who):
@@ -199,14 +190,14 @@ ok(
 
 # ---- users who have tasks ----
 
-with c.net.enter(0):
-    task = subprocess.Popen(
-        [EHCTL, "exec", "n2", "--", "sh", "-c", "echo; exec sleep 1000"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        cwd="/",
-        **users.as_user(OTHER),
-    )
+task = c.popen(
+    0,
+    [EHCTL, "exec", "n2", "--", "sh", "-c", "echo; exec sleep 1000"],
+    cwd="/",
+    stderr=None,
+    text=False,
+    **users.as_user(OTHER),
+)
 task.stdout.readline()
 
 
@@ -318,14 +309,7 @@ ok(
 
 # ---- an agent ends while it tests ----
 
-with c.net.enter(0):
-    p = subprocess.Popen(
-        [EHCTL, "doctor", "--pairs"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd="/",
-    )
+p = c.popen(0, [EHCTL, "doctor", "--pairs"], cwd="/", text=False)
 
 
 def syn_sent():

@@ -9,15 +9,15 @@ the task. The policy is eta, which is asked at each level up to the first with r
     = "eta"' \\
         --append 'learn = false' -- 700-hierarchy.py 3,2      with it"""
 
-import json, os, random, signal, subprocess, sys, tempfile, time
+import json, os, random, signal, sys, tempfile, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster
+from guest import Guest
 from ktap import done, must, ok
 from seed import new_seed
 from tree import BUILD
 from wait import until
-from guest import Guest
 
 EHCTL = os.path.join(BUILD, "bin", "ehctl")
 topology = sys.argv[1] if len(sys.argv) > 1 else "3,2"
@@ -126,13 +126,7 @@ def heals(i, what, among=None):
 
 
 def run(i, *words):
-    return subprocess.Popen(
-        c.words(i, EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return c.popen(i, [EHCTL, *words])
 
 
 def where():
@@ -224,9 +218,7 @@ def in_flight(word):
         "tasks are in flight",
         until(
             lambda: sum(
-                t["executor"] != c.code(home)
-                for t in c.ask(home, {"command": "tasks"})["tasks"]
-                if t["home"] == c.code(home)
+                t["executor"] != c.code(home) for t in c.tasks(home) if t["home"] == c.code(home)
             )
             >= TASKS // 8
         ),
@@ -287,9 +279,11 @@ ok(
 )
 
 events_in = tempfile.TemporaryFile("w+")
-events = subprocess.Popen(
-    c.words(home, EHCTL, "watch", "--json"),
+events = c.popen(
+    home,
+    [EHCTL, "watch", "--json"],
     stdout=os.open(f"/proc/self/fd/{events_in.fileno()}", os.O_WRONLY),
+    stderr=None,
 )
 
 

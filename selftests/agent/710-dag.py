@@ -6,7 +6,8 @@ leaves."""
 import json, os, re, signal, subprocess, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok
 from seed import new_seed
 from wait import WAIT, until
@@ -21,16 +22,7 @@ env = {**os.environ, "XDG_STATE_HOME": os.path.join(top, "state")}
 
 def start(*words):
     """ehctl dag, not waited for."""
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [EHCTL, "dag", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=env,
-            cwd="/",
-        )
+    return c.popen(0, [EHCTL, "dag", *words], env=env, cwd="/")
 
 
 def dag(*words):

@@ -6,7 +6,8 @@ that dies."""
 import json, os, random, re, signal, subprocess, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok
 from seed import new_seed
 from tree import TOP
@@ -28,15 +29,7 @@ PART = os.path.join(TOP, "examples/lines.py")
 
 def start(*words):
     """ehctl divide, not waited for."""
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [EHCTL, "divide", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd="/",
-        )
+    return c.popen(0, [EHCTL, "divide", *words], cwd="/")
 
 
 def divide(*words):

@@ -6,7 +6,8 @@ do; and leaves nothing."""
 import os, resource, signal, subprocess, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok
 from wait import WAIT, until
 
@@ -19,15 +20,7 @@ os.mkdir(tmp)
 def start(*words, command="divide", **more):
     """ehctl divide, not waited for; its temporary files have a directory of their own."""
     env = {**os.environ, "TMPDIR": tmp, **more.pop("env", {})}
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [EHCTL, command, *words],
-            stdin=subprocess.DEVNULL,
-            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
-            text=True,
-            cwd=top,
-            env=env,
-        )
+    return c.popen(0, [EHCTL, command, *words], cwd=top, env=env, **more)
 
 
 def outcome(p, limit=WAIT):

@@ -7,7 +7,8 @@ import json, os, re, shutil, signal, subprocess, sys, tempfile
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import compared
 from clock import in_order, wall_clock
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from compared import older, put, ran
 from ktap import done, ok
 from proc import state
@@ -105,16 +106,7 @@ def folder(name):
 
 
 def start(path, *words, tool="--make"):
-    with c.net.enter(0):
-        return subprocess.Popen(
-            [EHCTL, "dag", tool, "--slots", "2", "--json", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=env,
-            cwd=path,
-        )
+    return c.popen(0, [EHCTL, "dag", tool, "--slots", "2", "--json", *words], env=env, cwd=path)
 
 
 def dag(path, *words):

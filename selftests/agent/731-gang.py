@@ -3,10 +3,10 @@
 """ehctl gang: hosts are occupied while a job runs and free afterwards, however it ends; nobody has
 another gang's."""
 
-import json, os, re, signal, subprocess, sys, threading, time
+import json, os, re, signal, sys, threading, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, frame, read_frame
+from frames import frame, read_frame
 from gangs import LONG, Gangs
 from ktap import done, ok
 from wait import WAIT, until
@@ -343,24 +343,12 @@ ok(
 third = c.begin(
     2, "--model", c.three, "--slowdown", "fair", "--least", "2", "--wait", str(LONG), "--", "true"
 )
-shown = json.loads(
-    subprocess.run(
-        c.words(1, EHCTL, "status", "--json"), capture_output=True, text=True, timeout=WAIT
-    ).stdout
-)
+shown = json.loads(c.ehctl(1, "status", "--json").stdout)
 ok(
     "status --json shows who occupies a node",
     until(
         lambda: sum(
-            bool(n.get("gangs"))
-            for n in json.loads(
-                subprocess.run(
-                    c.words(1, EHCTL, "status", "--json"),
-                    capture_output=True,
-                    text=True,
-                    timeout=WAIT,
-                ).stdout
-            )["nodes"]
+            bool(n.get("gangs")) for n in json.loads(c.ehctl(1, "status", "--json").stdout)["nodes"]
         )
         >= 6
     ),

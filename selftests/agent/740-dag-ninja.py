@@ -7,7 +7,8 @@ import json, os, re, subprocess, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import compared
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from compared import older, put, ran
 from ktap import done, ok, skip_all
 from wait import WAIT
@@ -64,16 +65,13 @@ def folder(name):
 
 
 def dag(path, *words):
-    with c.net.enter(0):
-        p = subprocess.run(
-            [EHCTL, "dag", "--ninja", "--slots", "2", "--json", *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            env=env,
-            cwd=path,
-            timeout=4 * WAIT,
-        )
+    p = c.call(
+        0,
+        [EHCTL, "dag", "--ninja", "--slots", "2", "--json", *words],
+        env=env,
+        cwd=path,
+        timeout=4 * WAIT,
+    )
     return (
         p.returncode,
         json.loads(p.stdout) if p.stdout.strip() else {"tasks": [], "hosts": []},

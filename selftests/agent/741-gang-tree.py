@@ -3,10 +3,11 @@
 """ehctl gang on 64 nodes: REQUEST through two levels of controllers, and parts that start others by
 ehrsh as the daemons of MPI do."""
 
-import json, os, signal, subprocess, sys, tempfile
+import json, os, signal, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok, within
 from wait import WAIT, until
 
@@ -42,20 +43,12 @@ os.chmod(TREE, 0o755)
 
 
 def start(home, *words):
-    with c.net.enter(home):
-        return subprocess.Popen(
-            [EHCTL, "gang", "--model", model, "--wait", str(LONG), *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd="/",
-        )
+    return c.popen(home, [EHCTL, "gang", "--model", model, "--wait", str(LONG), *words], cwd="/")
 
 
 def nodes():
     """What the cluster says of itself."""
-    return {n["host"]: n for n in c.ask(HOME, {"command": "status"})["nodes"]}
+    return {n["host"]: n for n in c.status(HOME)["nodes"]}
 
 
 def owners():

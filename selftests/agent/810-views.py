@@ -7,10 +7,13 @@ import os, shutil, signal, struct, subprocess, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import agent_socket, http2
-from cluster import AGENT, BUILD, Cluster, address
+from cluster import Cluster
+from commands import AGENT
 from ktap import done, must, ok, skip_all
 from mounts import libc, mounted, own_mounts
+from netns import address
 from proc import running
+from tree import BUILD
 from users import add_names, as_user
 from wait import WAIT, until
 
@@ -291,10 +294,7 @@ c.listens = lambda i, s: agent_socket.path(
 )
 with open(os.path.join(c.dir, "n0.log"), "a") as log:
     before = c.log(0).count("ready: node")
-    with c.net.enter(0):
-        c.agents[0] = subprocess.Popen(
-            [AGENT, "-c", conf], stdin=NULL, stdout=log, stderr=log, **as_user(USER)
-        )
+    c.agents[0] = c.popen(0, [AGENT, "-c", conf], stdout=log, stderr=log, **as_user(USER))
 ok(
     "a user's own agent",
     until(lambda: c.log(0).count("ready: node") > before) and c.all_up(range(2)),

@@ -6,11 +6,12 @@ read, write and lock at home goes on, once. EHS_SEED=N repeats a run."""
 import errno, fcntl, hashlib, os, random, shutil, signal, subprocess, sys, tempfile, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from ktap import done, must, ok, skip_all
 from mounts import libc, mounted, own_mounts
 from proc import running
 from seed import new_seed
+from tree import BUILD
 from users import add_names, as_user
 from wait import WAIT, until
 
@@ -281,9 +282,7 @@ task.seen(5)
 c.agents[1].send_signal(signal.SIGSTOP)
 ok(
     "the executor's agent stands still: the link is cut",
-    until(
-        lambda: any(t["state"] == "reconnecting" for t in c.ask(0, {"command": "tasks"})["tasks"])
-    ),
+    until(lambda: any(t["state"] == "reconnecting" for t in c.tasks(0))),
 )
 c.agents[1].send_signal(signal.SIGCONT)
 ok("and all is read, written and logged once", *task.right())

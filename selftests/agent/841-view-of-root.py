@@ -3,13 +3,13 @@
 """Tasks of root in a view of home's files that become other users: each script runs here and there,
 and must do the same."""
 
-import os, shutil, subprocess, sys, tempfile
+import os, shutil, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok, skip_all
-from wait import WAIT
 
 if os.geteuid() or not os.path.exists("/dev/fuse"):
     skip_all("needs root and /dev/fuse")
@@ -28,17 +28,7 @@ def play(script, away):
     words = ["sh", "-c", f"cd {folder}; umask 022; AS='{AS}'; {script}"]
     if away:
         words = [EHCTL, "exec", "--view", "home", "0.1", "--", *words]
-    with c.net.enter(0):
-        p = subprocess.run(
-            words,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "LC_ALL": "C"},
-            timeout=WAIT,
-            check=False,
-        )
+    p = c.call(0, words, cwd="/", env={**os.environ, "LC_ALL": "C"}, text=False)
     left = {}
     for path, folders, files in os.walk(folder):
         for name in folders + files:

@@ -8,7 +8,8 @@ see."""
 import ctypes, os, stat, struct, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import STUB, Cluster
+from cluster import Cluster
+from commands import STUB
 from fuse import Silent
 from ktap import done, ok, skip_all
 from users import as_user
@@ -82,12 +83,11 @@ ok("a user's task goes away", (saw := run("/bin/sh", "-c", WHERE)[:2]) == (0, fa
 # Placed by the hierarchy: node 0 is made a sender by a task that stays.
 for i in range(2):
     c.ask(i, {"command": "set", "threshold": 500, "length": 0, "load-index": "tasks"})
-with c.net.enter(0):
-    stays = subprocess.Popen([STUB, "@auto", "/bin/sleep", "sleep", "1000"], stdin=NULL)
+stays = c.popen(0, [STUB, "@auto", "/bin/sleep", "sleep", "1000"], stdout=None, stderr=None)
 
 
 def states():
-    return {n["code"]: n["state"] for n in c.ask(0, {"command": "status"})["nodes"]}
+    return {n["code"]: n["state"] for n in c.status(0)["nodes"]}
 
 
 def settled():
@@ -95,7 +95,7 @@ def settled():
     for i in range(2):
         c.ask(i, {"command": "set", "threshold": 500, "length": 0, "load-index": "tasks"})
     return until(lambda: states() == {"0.0": "sender", "0.1": "receiver"}) or print(
-        "#", c.ask(0, {"command": "status"}), flush=True
+        "#", c.status(0), flush=True
     )
 
 
@@ -200,8 +200,7 @@ got = run(
 )
 ok(
     "with view auto an argument that differs is home's, and there is one end left",
-    got == (0, far + b"#!/bin/sh\n", b"")
-    and until(lambda: not c.ask(1, {"command": "tasks"})["tasks"]),
+    got == (0, far + b"#!/bin/sh\n", b"") and until(lambda: not c.tasks(1)),
     (got, c.log(1)[-2000:]),
 )
 
@@ -218,16 +217,17 @@ ok("a file system", fs.up and os.path.exists(f"{home}/prog"))
 open(f"{home}/data").close()
 held = open(f"{home}/data", "rb")
 folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
-with c.net.enter(0):
-    # It waits in the directory before nobody answers there.
-    sitting = subprocess.Popen(
-        ["/bin/sh", "-c", 'read line; exec "$@"', "sh", STUB, "@0.1", "/bin/true", "true"],
-        stdin=PIPE,
-        stdout=NULL,
-        stderr=NULL,
-        cwd=home,
-        **as_user(MINE),
-    )
+# It waits in the directory before nobody answers there.
+sitting = c.popen(
+    0,
+    ["/bin/sh", "-c", 'read line; exec "$@"', "sh", STUB, "@0.1", "/bin/true", "true"],
+    cwd=home,
+    stdin=PIPE,
+    stdout=NULL,
+    stderr=NULL,
+    text=False,
+    **as_user(MINE),
+)
 ok("it is silent", fs.silence())
 hung = [start(f"{home}/prog")]
 ok("a program is asked for", fs.asked())

@@ -7,9 +7,11 @@ import os, struct, subprocess, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
-from cluster import EHCTL, Cluster, address
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok, skip_all
 from mounts import libc, own_mounts
+from netns import address
 from proc import running
 from users import add_names, as_user
 from wait import WAIT, until
@@ -76,25 +78,24 @@ class Executor:
 
 def task():
     """One that reads a file in a view of home for each line it gets."""
-    with c.net.enter(0):
-        p = subprocess.Popen(
-            [
-                EHCTL,
-                "exec",
-                "--view",
-                "home",
-                "0.1",
-                "--",
-                "/bin/sh",
-                "-c",
-                f"while read l; do cat {work}/data; echo; done",
-            ],
-            cwd="/",
-            stdin=PIPE,
-            stdout=PIPE,
-            text=True,
-            **as_user(USER),
-        )
+    p = c.popen(
+        0,
+        [
+            EHCTL,
+            "exec",
+            "--view",
+            "home",
+            "0.1",
+            "--",
+            "/bin/sh",
+            "-c",
+            f"while read l; do cat {work}/data; echo; done",
+        ],
+        cwd="/",
+        stdin=PIPE,
+        stderr=None,
+        **as_user(USER),
+    )
     return p
 
 
@@ -135,7 +136,7 @@ ok("it goes on with one while its task runs", e.asks("149-", again=1), c.log(0)[
 e.resets()
 p.stdin.close()
 ok("the task ends", p.wait(WAIT) == 0)
-ok("home knows", until(lambda: not c.ask(0, {"command": "tasks"})["tasks"]))
+ok("home knows", until(lambda: not c.tasks(0)))
 ok("then nothing goes on for it", not e.asks("149-", again=1), c.log(0)[-2000:])
 ok("nor begins", not e.asks("new-"), c.log(0)[-2000:])
 p = task()

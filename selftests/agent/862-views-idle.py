@@ -7,7 +7,8 @@ import os, signal, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok, skip_all
 from proc import state
 from wait import WAIT, until

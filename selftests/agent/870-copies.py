@@ -7,10 +7,10 @@ what was changed there."""
 import os, subprocess, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok, skip_all
 from mounts import libc, own_mounts
-from wait import WAIT
 
 USER = 2001
 
@@ -47,18 +47,14 @@ ok("two hosts of one image", c.start_all(), c.log(0) + c.log(1))
 
 
 def run(script, folder, uid=0, view="auto"):
-    with c.net.enter(0):
-        p = subprocess.run(
-            [EHCTL, "exec", "--view", view, "0.1", "--", "/bin/sh", "-c", script],
-            user=uid,
-            group=uid,
-            extra_groups=[],
-            cwd=os.path.join(host, folder),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=WAIT,
-            text=True,
-        )
+    p = c.call(
+        0,
+        [EHCTL, "exec", "--view", view, "0.1", "--", "/bin/sh", "-c", script],
+        user=uid,
+        group=uid,
+        extra_groups=[],
+        cwd=os.path.join(host, folder),
+    )
     return p.returncode, p.stdout, p.stderr
 
 

@@ -6,7 +6,8 @@ lists, modes, descriptors."""
 import os, shutil, stat, struct, subprocess, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from cluster import EHCTL, Cluster
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, must, ok, skip, skip_all
 from mounts import own_mounts
 from users import add_names, as_user
@@ -29,15 +30,7 @@ def seen(how, words, prepare):
     try:
         os.chown(folder, USER, USER)
         prepare(folder)
-        with c.net.enter(0):
-            r = subprocess.run(
-                [*how, *words],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                timeout=WAIT,
-                **as_user(USER),
-            )
+        r = c.call(0, [*how, *words], cwd=folder, **as_user(USER))
         made = {}
         for name in sorted(os.listdir(folder)):
             path = os.path.join(folder, name)

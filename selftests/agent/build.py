@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Builds under `ehctl run --jobserver`, whose jobs end when they are told to."""
 
-import os, subprocess, tempfile, time
-from cluster import EHCTL
+import os, tempfile, time
+from commands import EHCTL
 from wait import WAIT, until
 
 
@@ -49,13 +49,9 @@ class Build:
             open(f"{self.folder}/{name}", "w").close()
             os.chmod(f"{self.folder}/{name}", 0o666)
         os.chmod(self.folder, 0o755)
-        self.p = subprocess.Popen(
-            c.words(
-                home,
-                "setpriv",
-                f"--reuid={uid}",
-                f"--regid={uid}",
-                "--clear-groups",
+        self.p = c.popen(
+            home,
+            [
                 EHCTL,
                 "run",
                 f"--jobserver={scope}",
@@ -66,11 +62,8 @@ class Build:
                 "-C",
                 self.folder,
                 "--no-print-directory",
-            ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            ],
+            uid=uid,
         )
 
     def started(self):

@@ -6,34 +6,19 @@ import atexit, fcntl, json, os, re, select, shlex, shutil, signal, socket, struc
 import sys, tempfile, traceback
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-import agent_socket, ktap, left, netns, users
+import ktap, left, netns, users
+from commands import AGENT, EHCTL, LAUNCH, STUB, Commands
 from ktap import failed, ok
 from netns import Net, address, sh
 from proc import send
-from tree import BUILD, TOP
+from tree import TOP
 from wait import WAIT, until
 
-EHCTL = os.path.join(BUILD, "bin", "ehctl")
-AGENT = os.path.join(BUILD, "bin", "ehagent")
-STUB = os.path.join(BUILD, "bin", "ehstub")
-LAUNCH = os.path.join(BUILD, "bin", "ehlaunch")
 USER = 64123  # of agents without rights: nobody else's
 CRASHES = signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE
 STRANGERS = 64  # connections without a certificate that an agent keeps: STRANGERS_MAX
 
 os.chdir(TOP)
-
-
-def numbers(header, enum, prefix):
-    """Numbers of an enum by name; it begins with 1."""
-    text = open(header).read()
-    body = re.sub(r"/\*.*?\*/", "", text[text.index(f"enum {enum} {{") :], flags=re.S)
-    names = re.findall(rf"\b({prefix}_[A-Z]+)\b", body[: body.index("}")])
-    return {name: number + 1 for number, name in enumerate(names)}
-
-
-FRAME = numbers("lib/wire/frame.h", "frame_type", "FRAME")
-JOB = numbers("lib/job/message.h", "job_what", "JOB")
 
 
 def removed(cgroup):
@@ -75,7 +60,7 @@ def alone():
     return held
 
 
-class Cluster:
+class Cluster(Commands):
     """Configurations and certificates for n nodes, and the agents that were started."""
 
     managed = False  # execs are intercepted
@@ -283,18 +268,6 @@ class Cluster:
             self.give(folder)
         return os.path.join(folder, "state")
 
-    def words(self, i, *words):
-        """The command that runs these words on node i."""
-        # not `ip netns exec`: it gives them mounts of their own, and such a task stays
-        return ["nsenter", f"--net=/run/netns/{self.net.name(i)}", *words]
-
-    def ehctl(self, i, *words, **how):
-        """Its outcome on node i."""
-        how = {"capture_output": True, "text": True, "timeout": 2 * WAIT, **how}
-        if "input" not in how:
-            how.setdefault("stdin", subprocess.DEVNULL)
-        return subprocess.run(self.words(i, EHCTL, *words), **how)
-
     def cgroup(self, i):
         for mount in "/sys/fs/cgroup/unified", "/sys/fs/cgroup":
             if os.path.exists(os.path.join(mount, "cgroup.procs")):
@@ -501,73 +474,3 @@ class Cluster:
                 continue
             for folder, _, _ in os.walk(os.path.join(guests, name), topdown=False):
                 until(lambda folder=folder: removed(folder))
-
-    # ---- the local socket ----
-
-    def connect(self, i, uid=0):
-        """A connection to node i's agent, as another user if wished."""
-        with self.net.enter(i):
-            s = socket.socket(socket.AF_UNIX)
-        # connect() waits while the queue is full, as an ehctl does: settimeout() before it would
-        # have it fail at once
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", WAIT, 0))
-        if uid:
-            os.seteuid(uid)
-        try:
-            s.connect(self.listens(i, s))
-        finally:
-            if uid:
-                os.seteuid(0)
-        s.settimeout(WAIT)
-        return s
-
-    def listens(self, i, s):
-        """Where node i's agent does, of whose network namespace this socket is."""
-        return agent_socket.path(s)
-
-    def ask(self, i, request, uid=0):
-        with self.connect(i, uid) as s:
-            s.sendall(frame("FRAME_REQUEST", json.dumps(request).encode()))
-            return read_frame(s)[1]
-
-
-def frame(name, payload, length=None):
-    number = FRAME[name] if isinstance(name, str) else name
-    return struct.pack("<II", number, len(payload) if length is None else length) + payload
-
-
-def read_exactly(s, n):
-    data = b""
-    while len(data) < n:
-        more = s.recv(n - len(data))
-        if not more:
-            raise EOFError("closed")
-        data += more
-    return data
-
-
-def read_frame(s):
-    number, length = struct.unpack("<II", read_exactly(s, 8))
-    return number, json.loads(read_exactly(s, length))
-
-
-def gone(s):
-    """Whether the other side has closed it; waits for nothing."""
-    if not select.select([s], [], [], 0)[0]:
-        return False
-    try:
-        return not s.recv(1)
-    except OSError:
-        return True
-
-
-def closed(s):
-    """Whether the other side closes; waits for it."""
-    try:
-        while s.recv(65536):
-            pass
-        return True
-    except (ConnectionResetError, BrokenPipeError):
-        return True
-    except (TimeoutError, socket.timeout):
-        return False

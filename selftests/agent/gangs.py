@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Agents for tests of `ehctl gang`: gangs that are started, and who has which node."""
 
-import json, os, subprocess, tempfile
-from cluster import EHCTL, Cluster
+import json, os, tempfile
+from cluster import Cluster
+from commands import EHCTL
 from ktap import ok, within
 from wait import WAIT, until
 
@@ -44,16 +45,9 @@ wait
 
     def begin(self, home, *words):
         """ehctl gang, not waited for."""
-        with self.net.enter(home):
-            return subprocess.Popen(
-                [EHCTL, "gang", *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                cwd="/",
-                env={**os.environ, "TMPDIR": self.tmp},
-            )
+        return self.popen(
+            home, [EHCTL, "gang", *words], cwd="/", env={**os.environ, "TMPDIR": self.tmp}
+        )
 
     def gang(self, home, *words):
         p = self.begin(home, *words)
@@ -63,9 +57,7 @@ wait
     def own(self, i):
         """What node i says of itself; {}: its agent has just started."""
         try:
-            return next(
-                n for n in self.ask(i, {"command": "status"})["nodes"] if n["code"] == self.code(i)
-            )
+            return next(n for n in self.status(i)["nodes"] if n["code"] == self.code(i))
         except OSError:
             return {}
 

@@ -5,6 +5,7 @@ virtual cluster and are ended by it."""
 
 import os, signal, subprocess
 from cluster import Cluster
+from commands import SAID
 from ktap import must
 from netns import Net, sh
 from wait import until
@@ -61,3 +62,8 @@ class Guest(Cluster):
 
     def words(self, i, *words):
         return ["on", str(i), *words]
+
+    def popen(self, i, words, **how):
+        return subprocess.Popen(
+            self.words(i, *words), **{"stdin": subprocess.DEVNULL, **SAID, **how}
+        )

@@ -122,7 +122,7 @@ def tasks(c):
     for i, agent in c.agents.items():
         if agent.poll() is None:
             try:
-                found[i] = c.ask(i, {"command": "tasks"})["tasks"]
+                found[i] = c.tasks(i)
             except (OSError, EOFError, ValueError, KeyError):
                 pass
     return found

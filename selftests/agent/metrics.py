@@ -2,8 +2,8 @@
 """`ehctl metrics` on a node of a cluster. What is started here is ended by the process that started
 it."""
 
-import atexit, http.client, json, os, signal, socket, subprocess
-from cluster import EHCTL
+import atexit, http.client, json, os, signal, socket
+from commands import EHCTL
 from wait import WAIT
 
 
@@ -15,12 +15,8 @@ class Metrics:
         become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
         # LeakSanitizer traces its own process, which is one of the things that this one gives up
         env = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-        self.process = subprocess.Popen(
-            c.words(i, *become, EHCTL, "metrics", "--json", "--listen", listen),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=env,
+        self.process = c.popen(
+            i, [*become, EHCTL, "metrics", "--json", "--listen", listen], env=env, stderr=None
         )
         atexit.register(self.kill)
         text = ""

@@ -3,7 +3,7 @@
 
 import os, socket, struct
 import agent_socket
-from cluster import FRAME, JOB, frame, read_exactly
+from frames import FRAME, JOB, frame, read_exactly
 
 LIMITS, TRAITS = 16, 19
 UNLIMITED = b"\xff" * 16 * LIMITS  # soft and hard

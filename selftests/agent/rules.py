@@ -30,12 +30,7 @@ class Site(Cluster):
             )
         ok(
             "nobody is overloaded",
-            until(
-                lambda: all(
-                    node.get("threshold") == 20.0
-                    for node in self.ask(0, {"command": "status"})["nodes"]
-                )
-            ),
+            until(lambda: all(node.get("threshold") == 20.0 for node in self.status(0)["nodes"])),
         )
         self.where = {}
         for i in range(n):

@@ -174,7 +174,7 @@ def play(name, story, compare=True, needs=None, **options):
 
 
 def tasks(node=1):
-    return [t for t in c.ask(node, {"command": "tasks"})["tasks"] if t["executor"] == f"0.{node}"]
+    return [t for t in c.tasks(node) if t["executor"] == f"0.{node}"]
 
 
 def end():

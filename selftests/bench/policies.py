@@ -2,7 +2,7 @@
 """Policies of the agents of a Cluster that has Shares, by turns: nodes of one processor."""
 import subprocess
 
-from cluster import EHCTL
+from commands import EHCTL
 from wait import until
 
 
@@ -16,12 +16,12 @@ def settings(policy, length):
 
 def ran(c):
     """Tasks so far by the code of the node that node 0 placed them on."""
-    return {p["executor"]: p["tasks"] for p in c.ask(0, {"command": "status"})["placed"]}
+    return {p["executor"]: p["tasks"] for p in c.status(0)["placed"]}
 
 
 def quiet(c):
     """Waits until no node has tasks."""
-    return until(lambda: not any(n["load"] for n in c.ask(0, {"command": "status"})["nodes"]))
+    return until(lambda: not any(n["load"] for n in c.status(0)["nodes"]))
 
 
 def use(c, policy, length):
@@ -36,10 +36,12 @@ def use(c, policy, length):
         ps = []
         for _ in range(c.n):
             ps.append(
-                subprocess.Popen(
-                    c.words(0, EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"),
+                c.popen(
+                    0,
+                    [EHCTL, "exec", "--auto", "--", "sh", "-c", "echo; read x"],
                     stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
+                    stderr=None,
+                    text=False,
                 )
             )
             ps[-1].stdout.readline()

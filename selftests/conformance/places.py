@@ -7,6 +7,8 @@ import os, shutil, subprocess, sys, tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "agent"))
 import cluster
+from commands import STUB
+from frames import frame, read_frame
 from tree import BUILD
 from wait import until
 
@@ -37,7 +39,7 @@ class Native:
         # what a session's commands are put behind, as no module sees them
         self.prefix = os.path.join(self.work, "away")
         with open(self.prefix, "w") as f:
-            f.write(f'#!/bin/sh\nexec {cluster.STUB} @0.1 "$(command -v "$1")" "$@"\n')
+            f.write(f'#!/bin/sh\nexec {STUB} @0.1 "$(command -v "$1")" "$@"\n')
         os.chmod(self.prefix, 0o755)
         self.net = self.cluster.net.enter(0)
         self.net.__enter__()
@@ -46,7 +48,7 @@ class Native:
         """Called in the child, before its exec."""
 
     def command(self, path, argv):
-        return cluster.STUB, [cluster.STUB, "@0.1", path, *argv]
+        return STUB, [STUB, "@0.1", path, *argv]
 
     def stayed(self, pid, error):
         return None
@@ -98,10 +100,8 @@ class Guests:
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(60)
             agent_socket.connect(s)
-            s.sendall(
-                cluster.frame("FRAME_REQUEST", json.dumps({"command": command, **more}).encode())
-            )
-            return cluster.read_frame(s)[1]
+            s.sendall(frame("FRAME_REQUEST", json.dumps({"command": command, **more}).encode()))
+            return read_frame(s)[1]
 
     def ready(self):
         nodes = {n["code"]: n for n in self.request("status")["nodes"]}

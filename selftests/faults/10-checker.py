@@ -6,8 +6,8 @@ each is found. EHS_SEED."""
 import os, random, signal, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from nodes import Nodes
 from ktap import done, must, ok
+from nodes import Nodes
 import work
 from seed import new_seed
 from wait import until

@@ -7,11 +7,11 @@ import os, pty, signal, subprocess, sys, termios, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import users
-from nodes import SETTINGS, Nodes
-from network import Network
 from ktap import done, must, ok
-from work import AUTO, EHCTL, Place
+from network import Network
+from nodes import SETTINGS, Nodes
 from wait import WAIT, until
+from work import AUTO, EHCTL, Place
 
 LIMIT = 4
 c = Nodes(2, "1,1", SETTINGS.replace("job-limit = 20000", f"job-limit = {LIMIT * 1000}"))

@@ -7,7 +7,8 @@ import os, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../lib"), os.path.join(HERE, "../agent")]
-from cluster import Cluster, EHCTL
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok
 from netns import address
 from wait import WAIT, until
@@ -44,7 +45,7 @@ def up(i):
     try:
         return {
             n["code"]
-            for n in c.ask(i, {"command": "status"}).get("nodes", [])
+            for n in c.status(i).get("nodes", [])
             if n["agent"] == "up" and n["load"] is not None
         }
     except (OSError, EOFError):

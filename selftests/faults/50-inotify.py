@@ -7,7 +7,8 @@ import ctypes, os, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../lib"), os.path.join(HERE, "../agent")]
-from cluster import Cluster, EHCTL
+from cluster import Cluster
+from commands import EHCTL
 from ktap import done, ok
 from wait import WAIT
 

@@ -9,7 +9,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../lib"), os.path.join(HERE, "../agent")]
 import agent_socket, users
 from clock import Clock
-from cluster import USER, Cluster, frame, read_frame
+from cluster import Cluster, USER
+from frames import frame, read_frame
 from mounts import mounted
 from proc import running, send
 from wait import WAIT, until

@@ -7,10 +7,11 @@ import json, os, re, signal, subprocess, sys
 
 sys.path += [os.path.join(sys.path[0], "../lib"), os.path.join(sys.path[0], "../agent")]
 from browser import CHROMIUM, Browser
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from ktap import done, must, ok, skip_all
 from metrics import Metrics
-from wait import WAIT, until
+from tree import BUILD
+from wait import until
 import users
 
 if not CHROMIUM:
@@ -31,26 +32,17 @@ ok("six agents on two levels", c.start_all(), c.log(0))
 os.chmod(c.dir, 0o755)
 
 
-def ehctl(i, *words, uid=0):
-    become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if uid else []
-    return subprocess.run(
-        c.words(i, *become, EHCTL, *words),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-    )
-
-
 running = []
 
 
 def start(i, *words, uid=USER):
     """A task that runs until its input ends."""
-    p = subprocess.Popen(
-        c.words(i, "setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", EHCTL, *words),
+    p = c.popen(
+        i,
+        ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", EHCTL, *words],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stderr=None,
+        text=False,
     )
     p.stdout.readline()
     running.append(p)
@@ -76,7 +68,7 @@ ok(
     == ["Group 0", "Group 0.0", "Group 0.1"],
     b.js("$('tree').textContent"),
 )
-now = json.loads(ehctl(0, "status", "--json").stdout)
+now = json.loads(c.ehctl(0, "status", "--json").stdout)
 for node in now["nodes"]:
     row = b.js(f"document.querySelector('tr[data-node=\"{node['code']}\"]').textContent")
     ok(
@@ -149,7 +141,7 @@ ok(
 )
 b.picture(f"{PICTURES}/why.png", whole=False)
 b.js("$('close').click()")
-ehctl(0, "drain", "n1", "--reason", "a new disk <b>&")
+c.ehctl(0, "drain", "n1", "--reason", "a new disk <b>&")
 ok(
     "a node that drains, with its reason as text",
     b.see(
@@ -217,7 +209,7 @@ ok(
     b.js("$('history').textContent"),
 )
 b.js("$('failed').click()")
-ehctl(0, "exec", "n2", "--", "/bin/true", uid=USER)
+c.ehctl(0, "exec", "n2", "--", "/bin/true", uid=USER)
 ok(
     "one that went well",
     b.see("/truen0 → n2exit 0/.test($('history').textContent)"),
@@ -225,7 +217,7 @@ ok(
 )
 ok(
     "one in a session",
-    ehctl(0, "run", "-n", "mine", "--", "/bin/true", uid=USER).returncode == 0
+    c.ehctl(0, "run", "-n", "mine", "--", "/bin/true", uid=USER).returncode == 0
     and b.see("[...$('history').tBodies[0].rows].length === 10"),
     b.js("$('history').textContent"),
 )
@@ -355,7 +347,7 @@ def hide(hidden):
 before = b.js("$('moves').children.length")
 hide(True)
 ok("a page that nobody sees holds no connection", b.see("stream === null"))
-ehctl(0, "exec", "n2", "--", "/bin/true", uid=USER)
+c.ehctl(0, "exec", "n2", "--", "/bin/true", uid=USER)
 ok("and is told nothing", b.js("$('moves').children.length") == before)
 hide(False)
 ok(
@@ -391,14 +383,14 @@ ok(
 ok(
     "its events, too",
     until(
-        lambda: ehctl(0, "set", "threshold=3.5").returncode == 0
-        and ehctl(0, "set", "threshold=3").returncode == 0
+        lambda: c.ehctl(0, "set", "threshold=3.5").returncode == 0
+        and c.ehctl(0, "set", "threshold=3").returncode == 0
         and b.js("/threshold of n0 is 3.50/.test($('events').textContent)")
     ),
     b.js("$('events').textContent"),
 )
 before = b.js("$('moves').children.length")
-ehctl(0, "exec", "n2", "--", "/bin/true", uid=USER)
+c.ehctl(0, "exec", "n2", "--", "/bin/true", uid=USER)
 ok(
     "and transfers after that",
     b.see(f"$('moves').children.length > {before}"),

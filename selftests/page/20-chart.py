@@ -7,9 +7,10 @@ import json, os, subprocess, sys
 
 sys.path += [os.path.join(sys.path[0], "../lib"), os.path.join(sys.path[0], "../agent")]
 from browser import CHROMIUM, Browser
-from cluster import BUILD, Cluster
+from cluster import Cluster
 from ktap import done, must, ok, skip_all
 from metrics import Metrics
+from tree import BUILD
 from wait import WAIT
 import users
 
@@ -22,18 +23,6 @@ os.makedirs(PICTURES, exist_ok=True)
 c = Cluster(2, 'heartbeat = 1000\nload-index = "tasks"\nthreshold-floor = 20.0\nguests = 50\n')
 ok("two agents", c.start_all(), c.log(0))
 os.chmod(c.dir, 0o755)
-
-
-def ehctl(*words):
-    return subprocess.run(
-        c.words(
-            0, "setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", EHCTL, *words
-        ),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-    )
 
 
 def written(name, text):
@@ -71,7 +60,7 @@ def key(name, code):
 
 # ---- a session
 
-r = ehctl("run", "-n", "build", "--", "sh", "-c", "exit 3")
+r = c.ehctl(0, "run", "-n", "build", "--", "sh", "-c", "exit 3", uid=USER)
 ok("a session", r.returncode == 3, r)
 ok(
     "is in the history",

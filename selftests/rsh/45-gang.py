@@ -54,7 +54,7 @@ def leases():
     """Who occupies the nodes, as they say themselves."""
     found = {}
     for i in c.agents:
-        own = next(n for n in c.ask(i, {"command": "status"})["nodes"] if n["code"] == c.code(i))
+        own = next(n for n in c.status(i)["nodes"] if n["code"] == c.code(i))
         found.update({i: g["home"] for g in own["gangs"]})
     return found
 

@@ -167,22 +167,21 @@ class Builds:
     def begin(self):
         self.folder = tree(f"build.{self.i}.{self.count}")
         self.log = open(f"{self.folder}/out", "w+b")
-        with c.net.enter(self.i):
-            self.p = subprocess.Popen(
-                [
-                    "make",
-                    "-s",
-                    "-j3",
-                    "-C",
-                    self.folder,
-                    f"PLACE={c.program(self.i, 'ehctl')} run --all --",
-                    "sum",
-                ],
-                stdin=NULL,
-                stdout=self.log,
-                stderr=self.log,
-                env={**os.environ, "LOG": f"{self.folder}/log"},
-            )
+        self.p = c.popen(
+            self.i,
+            [
+                "make",
+                "-s",
+                "-j3",
+                "-C",
+                self.folder,
+                f"PLACE={c.program(self.i, 'ehctl')} run --all --",
+                "sum",
+            ],
+            env={**os.environ, "LOG": f"{self.folder}/log"},
+            stdout=self.log,
+            stderr=self.log,
+        )
 
     def look(self):
         """Begins the next one when one has ended. False: none runs any more."""

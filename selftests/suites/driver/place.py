@@ -8,6 +8,8 @@ SELFTESTS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fi
 sys.path[1:1] = [os.path.join(SELFTESTS, "lib"), os.path.join(SELFTESTS, "agent")]
 import users
 import cluster
+from commands import STUB
+from frames import frame, read_frame
 from mounts import MS_BIND, libc
 from proc import send, stat
 from tree import BUILD
@@ -43,13 +45,13 @@ class Events(threading.Thread):
         self.left, self.stayed = 0, collections.Counter()
         self.socket = place.connect(0)
         self.socket.settimeout(None)
-        self.socket.sendall(cluster.frame("FRAME_REQUEST", b'{"command":"watch"}'))
+        self.socket.sendall(frame("FRAME_REQUEST", b'{"command":"watch"}'))
         self.start()
 
     def run(self):
         try:
             while True:
-                event = cluster.read_frame(self.socket)[1]
+                event = read_frame(self.socket)[1]
                 if event.get("event") != "place":
                     continue
                 if event["executor"] == event["home"]:
@@ -96,7 +98,7 @@ class Agents:
         shutil.rmtree(AWAY, ignore_errors=True)
         if there:
             os.mkdir(AWAY, 0o755)
-            shutil.copy(cluster.STUB, AWAY)
+            shutil.copy(STUB, AWAY)
 
     def counts(self):
         return self.events.left, collections.Counter(self.events.stayed)
