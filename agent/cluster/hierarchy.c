@@ -24,6 +24,7 @@
 #include "cluster/enrol.h"
 #include "cluster/hierarchy_inside.h"
 #include "cluster/message.h"
+#include "cluster/report.h"
 #include "cluster/withdraw.h"
 #include "eh/eh.h"
 #include "eh/member.h"
@@ -310,6 +311,72 @@ void hierarchy_step(struct agent *agent, const struct eh_member_event *event)
 	hierarchy_step_in(agent, event, NULL);
 }
 
+/* ---- own load ---- */
+
+/* Not memcmp(), because of padding. */
+static bool hierarchy_same(const struct eh_report *a, const struct eh_report *b)
+{
+	return a->load == b->load && a->threshold == b->threshold && a->length == b->length &&
+	       a->floor == b->floor && a->capacity == b->capacity && a->nodes == b->nodes &&
+	       a->draining == b->draining && a->dwell == b->dwell;
+}
+
+void hierarchy_touch_now(struct agent *agent)
+{
+	struct hierarchy *h = agent->hierarchy;
+	uint64_t ids[EH_SEEN_MAX];
+	struct report r;
+	size_t n;
+
+	if (!h)
+		return;
+
+	node_refresh(agent);
+	credits_touch(agent);
+	report_own(agent, &r);
+	n = h->nseen;
+	memcpy(ids, h->seen, n * sizeof(ids[0]));
+	h->nseen = 0;
+	n += h->ops->seen(agent, ids + n, EH_SEEN_MAX - n);
+	if (eh_report_state(&r.own) != eh_report_state(&h->told))
+		event_tell(agent, "state",
+			   json_pack("{s:s,s:s,s:f}", "node", agent->code, "state",
+				     report_state_name(eh_report_state(&r.own)), "load",
+				     r.own.load / 1000.0));
+	if (!n && hierarchy_same(&r.own, &h->told))
+		return;
+	h->told = r.own;
+	hierarchy_step(agent, &(struct eh_member_event){
+				      .type = EH_ME_LOAD,
+				      .load = { .own = r.own, .seen = ids, .nseen = n } });
+}
+
+void hierarchy_guest_seen(struct agent *agent, uint64_t id)
+{
+	struct hierarchy *h = agent->hierarchy;
+
+	/* When there is no room, the controller's grants expire by themselves. */
+	if (h && h->nseen < EH_SEEN_MAX)
+		h->seen[h->nseen++] = id;
+}
+
+void hierarchy_touch(struct agent *agent)
+{
+	if (agent->hierarchy && agent->hierarchy->soon)
+		event_active(agent->hierarchy->soon, 0, 0);
+}
+
+void hierarchy_threshold_set(struct agent *agent)
+{
+	const struct node_settings *set = node_settings(agent);
+
+	event_tell(agent, "threshold",
+		   json_pack("{s:s,s:f,s:f,s:I}", "node", agent->code, "threshold",
+			     set->threshold / 1000.0, "threshold_length", set->length / 1000.0,
+			     "epoch", (json_int_t)hierarchy_epoch(agent)));
+	hierarchy_touch(agent);
+}
+
 /* ---- in ---- */
 
 /* What a peer says of itself is shown under its own name, whatever name it gives. */
@@ -459,49 +526,6 @@ void hierarchy_peer_known(struct peer *p)
 		hierarchy_step(agent, &(struct eh_member_event){ .type = p->known ? EH_ME_KNOWN
 										  : EH_ME_UNKNOWN,
 								 .node = p->code.index });
-}
-
-/* ---- what others want to know ---- */
-
-struct peer *hierarchy_controller(struct agent *agent)
-{
-	return hierarchy_rank(agent) || !agent->hierarchy->parent ? peers_self(agent)
-								  : agent->hierarchy->parent;
-}
-
-struct peer *hierarchy_top(struct agent *agent)
-{
-	if (agent->hierarchy->parent && agent->hierarchy->top_hint &&
-	    agent->hierarchy->top_hint->known)
-		return agent->hierarchy->top_hint;
-	return peers_self(agent);
-}
-
-struct peer *hierarchy_known_top(struct agent *agent)
-{
-	struct peer *top = hierarchy_top(agent);
-
-	return top->self && hierarchy_rank(agent) < agent->config->topology.l ? NULL : top;
-}
-
-unsigned int hierarchy_rank(struct agent *agent)
-{
-	return agent->hierarchy ? eh_member_rank(agent->hierarchy->member) : 0;
-}
-
-const struct eh_member *hierarchy_member(struct agent *agent)
-{
-	return agent->hierarchy->member;
-}
-
-uint64_t hierarchy_epoch(struct agent *agent)
-{
-	return agent->hierarchy ? eh_member_rule(agent->hierarchy->member).epoch : 0;
-}
-
-const struct hierarchy_counts *hierarchy_counts(struct agent *agent)
-{
-	return &agent->hierarchy->counted;
 }
 
 /* ---- set-up ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file hierarchy_inside.h
- * The state of this node in the hierarchy, shared by hierarchy.c and hierarchy_own.c.
+ * The state of this node in the hierarchy, shared by hierarchy.c and hierarchy_role.c.
  */
 #ifndef AGENT_CLUSTER_HIERARCHY_INSIDE_H
 #define AGENT_CLUSTER_HIERARCHY_INSIDE_H

@@ -40,20 +40,6 @@
 #define KERNEL_RETRY_MS 1000
 #define KERNEL_ANSWER_S 5 /* of ehlaunch */
 
-struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags)
-{
-	struct nl_msg *msg = agent->kernel ? nlmsg_alloc() : NULL;
-
-	if (!msg)
-		return NULL;
-	if (!genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, agent->kernel->family, 0, flags, cmd,
-			 EHS_FAMILY_VERSION)) {
-		nlmsg_free(msg);
-		return NULL;
-	}
-	return msg;
-}
-
 /* ---- requests ---- */
 
 static int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb_t each, void *ctx)
@@ -62,43 +48,6 @@ static int kernel_ask(struct agent *agent, struct nl_msg *msg, nl_recvmsg_msg_cb
 		return netlink_do(agent->kernel->call, msg, each, ctx, NULL);
 	nlmsg_free(msg);
 	return -ENOTCONN;
-}
-
-void kernel_wake(struct agent *agent)
-{
-	if (agent->kernel->late.first && agent->kernel->agent_event)
-		event_active(agent->kernel->agent_event, EV_READ, 0);
-}
-
-int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160])
-{
-	struct kernel *k = agent->kernel;
-	int err;
-
-	if (k && k->agent) {
-		err = netlink_call(k->agent, &k->late, msg, why);
-		kernel_wake(agent);
-		return err;
-	}
-	nlmsg_free(msg);
-	if (why)
-		snprintf(why, 160, "this agent is not registered with the module");
-	return -ENOTCONN;
-}
-
-int kernel_all(struct agent *agent, struct nl_msg *msg, void (*each)(void *ctx, struct nlmsghdr *h),
-	       void *ctx)
-{
-	struct kernel *k = agent->kernel;
-	int err = -ENOTCONN;
-
-	if (k && k->agent) {
-		err = netlink_list(k->agent, &k->late, msg, each, ctx);
-		kernel_wake(agent);
-	} else {
-		nlmsg_free(msg);
-	}
-	return err;
 }
 
 static int kernel_on_node(struct nl_msg *msg, void *ctx)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file kernel_inside.h
- * The sockets of the module's netlink family and what is sent on them, shared by kernel.c,
- * kernel_place.c and kernel_task.c.
+ * The sockets of the module's netlink family and what is sent on them, shared by the files
+ * kernel*.c: kernel_call.c sends, and the others make the messages.
  */
 #ifndef AGENT_NODE_KERNEL_INSIDE_H
 #define AGENT_NODE_KERNEL_INSIDE_H
