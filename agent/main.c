@@ -27,7 +27,7 @@
 #include "eh/topology.h"
 #include "helpers/common/companion.h"
 #include "net/tls.h"
-#include "rooms.h"
+#include "wiring.h"
 #include "version.h"
 #include "wire/clean.h"
 
@@ -97,7 +97,7 @@ static int main_reload(struct agent *agent, char **why)
 		config_free(now);
 		return -1;
 	}
-	rooms_reload(agent, now, tls);
+	wiring_reload(agent, now, tls);
 	log_info("reload: %s is now in effect", now->file);
 	notify_status("%s is in effect", now->file);
 	main_tell_reload(agent, NULL);
@@ -187,7 +187,7 @@ static int main_run(struct agent *agent, struct tls *tls)
 	agent->reload = main_reload;
 	if (notify_watch(agent))
 		log_warning("the watchdog is not told anything: out of memory");
-	err = rooms_start(agent, tls, notify_ready);
+	err = wiring_start(agent, tls, notify_ready);
 	if (!err) {
 		log_info("ready: node %s of cluster %s", agent->code, agent->config->cluster);
 		err = event_base_dispatch(agent->base) < 0 ? 1 : agent->status;
@@ -195,7 +195,7 @@ static int main_run(struct agent *agent, struct tls *tls)
 		/* Ended by a signal is not an error. */
 		err = err == -EINTR ? agent->status : 1;
 	}
-	rooms_stop(agent);
+	wiring_stop(agent);
 	notify_exit(agent);
 free_base:
 	/* A second SIGTERM ends what is ending already: it does not change how. */

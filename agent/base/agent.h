@@ -6,7 +6,7 @@
  * what base/keep.c does with the disk.
  *
  * A room calls only rooms before it: base, net, job, node, cluster, executor, home, ctl.
- * It reaches later rooms through functions that they gave it (rooms.c).
+ * It reaches later rooms through functions that they gave it (wiring.c).
  */
 #ifndef AGENT_BASE_AGENT_H
 #define AGENT_BASE_AGENT_H
@@ -30,12 +30,12 @@ struct agent {
 	bool draining; /* takes no new guests, as one of the two wishes */
 	bool drained, owned; /* administrators; its owner: cluster/drain.h */
 	bool keeps; /* with `drained`: sends no task away either */
-	struct versions protocol; /* that it speaks; zero: rooms_start() sets it */
+	struct versions protocol; /* that it speaks; zero: wiring_start() sets it */
 	const char *release; /* version of the programs; NULL: not told to others */
 	uint64_t began; /* ms, monotonic */
 	int nice, oom_score_adj; /* as the agent was started; guests get these */
 	int status; /* exit status, after agent_end() */
-	struct launcher *launcher; /* base/launcher.c */
+	struct ehlaunch *ehlaunch; /* base/ehlaunch.c */
 	struct event *watchdog; /* base/notify.c */
 	struct keep *keep; /* base/keep.c: files beside that of `state` */
 
@@ -57,13 +57,13 @@ struct agent {
 	struct cgroup *cgroup;
 	struct kernel *kernel;
 	struct procload *procload;
-	struct stayed_tasks *stayed;
+	struct local_tasks *local_tasks;
 	struct node *node;
 	struct usage *usage;
 	struct memory *memory;
 
 	/* cluster */
-	struct enrol *enrol;
+	struct own_roster *own_roster;
 	struct invites *invites;
 	struct renew *renew;
 	struct join *join; /* while it joins */

@@ -35,7 +35,7 @@ struct config {
 	int lines[CONFIG_FILES]; /**< where the files are named */
 	char *cluster, *certificate, *key, *authority, *cgroup, *stub, *state;
 	char *authority_key; /**< "": this host signs no certificates */
-	char *launcher; /* "": see launcher.c */
+	char *launcher; /* "": see ehlaunch.c */
 	struct eh_topology topology; /**< n is 0 if not given: see config_adopt() */
 	bool has_node; /**< `node` is given; with `join` it is only a preference */
 	struct eh_code node;

@@ -14,7 +14,7 @@ static const char *const log_names[] = { "error", "warning", "info", "debug", NU
 
 /* Documented in ehagent.conf(5). */
 const struct log_area log_areas[] = {
-	{ "base", { "base/", "main", "rooms", "confine" } },
+	{ "base", { "base/", "main", "wiring", "confine" } },
 	{ "net", { "net/" } },
 	{ "job", { "job/" } },
 	{ "node", { "node/" } },
@@ -24,9 +24,9 @@ const struct log_area log_areas[] = {
 	{ "ctl", { "ctl/" } },
 
 	{ "kernel", { "node/kernel", "node/netlink" } },
-	{ "load", { "node/node", "node/procload", "node/stayed", "cluster/report" } },
+	{ "load", { "node/node", "node/procload", "node/local_task", "cluster/report" } },
 	{ "placement", { "home/placement", "home/record", "cluster/ask", "executor/reserve" } },
-	{ "roster", { "cluster/enrol", "cluster/join", "cluster/leave", "cluster/store" } },
+	{ "roster", { "cluster/own_roster", "cluster/join", "cluster/leave", "cluster/store" } },
 	{ "route", { "job/route", "home/away", "executor/guest" } },
 	{ "view", { "executor/view", "home/serve" } },
 	{ 0 },

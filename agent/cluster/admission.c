@@ -12,7 +12,7 @@
 #include "base/event.h"
 #include "base/log.h"
 #include "cluster/address.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/lapse.h"
 #include "cluster/report.h"
 #include "cluster/roster.h"
@@ -45,7 +45,7 @@ static void admission_on_passed(void *ctx, int status, const json_t *reply)
 {
 	struct admission_question *q = ctx;
 	struct agent *agent = q->agent;
-	const char *why = status == 200 ? enrol_take(agent, reply) : NULL;
+	const char *why = status == 200 ? own_roster_take(agent, reply) : NULL;
 	char text[400];
 
 	if (status && !why) {
@@ -127,7 +127,7 @@ static void admission_refuse_join(struct agent *agent, int err, struct server_an
 			  : err == -EEXIST ? "its code belongs to another host"
 			  : err == -ERANGE ? "the roster's version is at its limit"
 					   : "out of memory";
-	json_t *reply = err == -EEXIST ? vouch_json(enrol_roster(agent)) : json_object();
+	json_t *reply = err == -EEXIST ? vouch_json(own_roster(agent)) : json_object();
 
 	if (reply)
 		json_object_set_new(reply, "error", json_string(why));
@@ -139,7 +139,7 @@ static const struct roster_entry *admission_given(struct agent *agent, struct ro
 						  const char *host, uint32_t index)
 {
 	const struct roster_entry *h = roster_by_host(held, host);
-	const struct roster_entry *has = roster_by_host(enrol_roster(agent), host);
+	const struct roster_entry *has = roster_by_host(own_roster(agent), host);
 	json_t *grant;
 
 	if (!h || h->index != index || (has && has->version >= h->version))
@@ -162,7 +162,7 @@ static int admission_take_over(struct agent *agent, struct roster *held, const c
 	if (!dead)
 		return -ENOSPC;
 	*index = dead->code.index;
-	err = roster_pass_on(enrol_roster(agent), held, host, address, *index);
+	err = roster_pass_on(own_roster(agent), held, host, address, *index);
 	if (!err)
 		log_warning("%s gets code %s of %s, which has not been seen for %.1f days", host,
 			    dead->text, dead->host, lapse_days(dead));
@@ -172,7 +172,7 @@ static int admission_take_over(struct agent *agent, struct roster *held, const c
 static void admission_decide(struct agent *agent, const char *host, const struct address *address,
 			     const uint32_t *wish, bool runs, struct server_answer *answer)
 {
-	struct roster *held = enrol_held(agent);
+	struct roster *held = own_roster_held(agent);
 	uint64_t before = held ? roster_stamp(held) : 0;
 	const struct roster_entry *given;
 	char code[EH_CODE_TEXT];
@@ -180,7 +180,7 @@ static void admission_decide(struct agent *agent, const char *host, const struct
 	json_t *reply;
 	int err;
 
-	err = held ? roster_enter(enrol_roster(agent), held, host, address, wish, runs, &index)
+	err = held ? roster_enter(own_roster(agent), held, host, address, wish, runs, &index)
 		   : -ENOMEM;
 	if (err == -ENOSPC)
 		err = admission_take_over(agent, held, host, address, &index);
@@ -194,7 +194,7 @@ static void admission_decide(struct agent *agent, const char *host, const struct
 		log_info("%s (%s) joins as node %s", host, address->text, code);
 		event_tell(agent, "join", json_pack("{s:s,s:s}", "node", code, "host", host));
 	}
-	reply = vouch_json(enrol_roster(agent));
+	reply = vouch_json(own_roster(agent));
 	if (reply) {
 		json_object_set_new(reply, "code", json_string(code));
 		json_object_set_new(reply, "entry",
@@ -208,7 +208,7 @@ void admission_on_join(struct agent *agent, struct peer *from, const json_t *bod
 {
 	const char *where = json_string_value(json_object_get(body, "address"));
 	const char *code = json_string_value(json_object_get(body, "code"));
-	struct peer *top = enrol_top(agent);
+	struct peer *top = own_roster_top(agent);
 	char why[VERSIONS_TEXT];
 	struct versions theirs;
 	struct address address;
@@ -246,7 +246,7 @@ void admission_on_join(struct agent *agent, struct peer *from, const json_t *bod
 static const char *admission_let_go(struct agent *agent, const char *host, const json_t *entry,
 				    bool *left)
 {
-	struct roster *r = enrol_roster(agent);
+	struct roster *r = own_roster(agent);
 	const struct roster_entry *had = roster_by_host(r, host);
 	const char *why = "the host has not signed that it leaves";
 	struct roster_entry e;
@@ -270,7 +270,7 @@ static const char *admission_let_go(struct agent *agent, const char *host, const
 void admission_on_leave(struct agent *agent, struct peer *from, const json_t *body,
 			struct server_answer *answer)
 {
-	struct peer *top = enrol_top(agent);
+	struct peer *top = own_roster_top(agent);
 	const char *host, *why;
 	uint64_t hops;
 	bool left;
@@ -296,7 +296,7 @@ void admission_on_leave(struct agent *agent, struct peer *from, const json_t *bo
 	if (left) {
 		log_info("%s left the cluster", host);
 		event_tell(agent, "leave", json_pack("{s:s}", "host", host));
-		enrol_decided(agent);
+		own_roster_decided(agent);
 	}
-	server_answer(answer, 200, vouch_json(enrol_roster(agent)));
+	server_answer(answer, 200, vouch_json(own_roster(agent)));
 }

@@ -37,7 +37,7 @@ struct asks {
 
 /*
  * A task that stays is reported as seen only when it is certainly in the load: the kernel counts it
- * when the exec continues. Without the module, load index `tasks` counts it at once (stayed.c). A
+ * when the exec continues. Without the module, load index `tasks` counts it at once (local_task.c). A
  * task counted twice would make home take too few of a burst.
  */
 #define ASK_SEEN_MS 50

@@ -389,7 +389,7 @@ void credits_stays(struct agent *agent)
 	struct credits *c = agent->credits;
 	const bool tasks = node_settings(agent)->index == EHS_INDEX_TASKS;
 
-	/* without the module this index has it at once (stayed.c) */
+	/* without the module this index has it at once (local_task.c) */
 	if (!c || (tasks && !agent->module) || c->nstays == CREDITS_STAYS_MAX)
 		return;
 	/* told with the next look at the load: a placement that is about to stay must not be given a processor */

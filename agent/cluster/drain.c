@@ -10,7 +10,7 @@
 #include "base/config.h"
 #include "base/event.h"
 #include "base/log.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "net/peer.h"
 #include "node/node.h"
 #include "wire/clean.h"
@@ -112,7 +112,7 @@ void drain_exit(struct agent *agent)
 /* Where the command works. */
 static json_t *drain_refusal(struct agent *agent)
 {
-	const struct peer *top = enrol_top(agent);
+	const struct peer *top = own_roster_top(agent);
 	const char *host = agent->config->host;
 
 	if (top && !top->self)
@@ -138,7 +138,7 @@ json_t *drain_on_request(struct agent *agent, struct peer *from, const json_t *b
 		return json_pack("{s:s}", "error", "draining is missing");
 	}
 	/* Administrators of other hosts have no say here, but those of the top controller. */
-	if (!from->self && from != enrol_top(agent)) {
+	if (!from->self && from != own_roster_top(agent)) {
 		*status = 403;
 		if (log_allowed(&drain_log))
 			log_warning("%s (%s) tried to %s this node; only this host and the top "

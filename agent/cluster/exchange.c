@@ -6,7 +6,7 @@
 
 #include "base/agent.h"
 #include "base/log.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/parts.h"
 #include "cluster/report.h"
 #include "cluster/roster.h"
@@ -39,7 +39,7 @@ static void exchange_end(struct exchange *x, bool reached)
 /* False: it cannot be used, which is in the log. */
 static bool exchange_hear(struct peer *from, const json_t *body, const char **why)
 {
-	*why = enrol_hear(from->agent, from, body);
+	*why = own_roster_hear(from->agent, from, body);
 	if (*why && log_allowed(&exchange_log))
 		log_warning("%s (%s) sent an unusable roster: %s", from->text, from->host, *why);
 	return !*why;
@@ -51,7 +51,7 @@ static void exchange_on_part(void *ctx, int status, const json_t *reply);
 
 static void exchange_ask(struct exchange *x)
 {
-	const struct roster *ours = enrol_roster(x->with->agent);
+	const struct roster *ours = own_roster(x->with->agent);
 	const json_t *part = json_array_get(x->differ, x->next);
 	json_t *body;
 
@@ -88,7 +88,7 @@ static void exchange_on_all(void *ctx, int status, const json_t *reply)
 /* An older release knows no parts. */
 static void exchange_all(struct exchange *x)
 {
-	json_t *ours = vouch_json(enrol_roster(x->with->agent));
+	json_t *ours = vouch_json(own_roster(x->with->agent));
 
 	if (!ours || link_request(x->with, "/v1/roster", ours, EXCHANGE_ASK_MS, exchange_on_all, x))
 		exchange_end(x, false);
@@ -112,7 +112,7 @@ static void exchange_on_sums(void *ctx, int status, const json_t *reply)
 int exchange_begin(struct peer *with, exchange_done_fn done)
 {
 	struct exchange *x = calloc(1, sizeof(*x));
-	json_t *sums = x ? parts_sums(enrol_roster(with->agent)) : NULL;
+	json_t *sums = x ? parts_sums(own_roster(with->agent)) : NULL;
 
 	if (!sums)
 		goto free_exchange;
@@ -134,7 +134,7 @@ static json_t *exchange_refuse(const char *why, int *status)
 
 json_t *exchange_on_get(struct agent *agent, struct peer *from, const json_t *body, int *status)
 {
-	json_t *reply = vouch_json(enrol_roster(agent));
+	json_t *reply = vouch_json(own_roster(agent));
 
 	if (!reply)
 		*status = 503;
@@ -162,11 +162,11 @@ json_t *exchange_on_parts(struct agent *agent, struct peer *from, const json_t *
 	if (!exchange_hear(from, body, &why))
 		return exchange_refuse(why, status);
 	if (sums) {
-		reply = parts_differ(enrol_roster(agent), sums, &why);
+		reply = parts_differ(own_roster(agent), sums, &why);
 		return reply ?: exchange_refuse(why, status);
 	}
 	has = roster_from_json(body, &why);
-	reply = has ? parts_entries(enrol_roster(agent), (uint32_t)part, has) : NULL;
+	reply = has ? parts_entries(own_roster(agent), (uint32_t)part, has) : NULL;
 	roster_free(has);
 	if (!reply)
 		*status = 503;

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/user.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/withdraw.h"
 #include "net/client.h"
 #include "net/h2_conn.h"
@@ -31,8 +31,8 @@ json_t *hello_new(struct agent *agent)
 		"version", 1, "boot_id", clock_boot_id(), "capacity",
 		(json_int_t)agent->config->capacity, "time", (json_int_t)clock_wall_ms(), "uptime",
 		(json_int_t)(clock_ms() - agent->began), "users", user_digest(), "roster",
-		(json_int_t)enrol_version(agent), "revoked", (json_int_t)revoked_number(agent),
-		"entry", enrol_entry(agent), "release", agent->release);
+		(json_int_t)own_roster_version(agent), "revoked", (json_int_t)revoked_number(agent),
+		"entry", own_roster_entry(agent), "release", agent->release);
 
 	if (!o || !versions_put(o, &agent->protocol))
 		return o;
@@ -58,7 +58,7 @@ bool hello_fits(struct peer *p, const json_t *said, char why[VERSIONS_TEXT])
 
 static void hello_seen(struct peer *from, const json_t *said)
 {
-	enrol_seen(from, said);
+	own_roster_seen(from, said);
 	withdraw_seen(from, said);
 }
 
@@ -74,10 +74,10 @@ static void hello_on_joined(void *ctx, int status, const json_t *reply)
 	if (!p->greeting)
 		return;
 	if (status == 200)
-		error = enrol_take(p->agent, reply);
+		error = own_roster_take(p->agent, reply);
 	if (status == 409) {
-		enrol_take(p->agent, reply);
-		enrol_refused(p->agent);
+		own_roster_take(p->agent, reply);
+		own_roster_refused(p->agent);
 	}
 	if (status == 200 && !error) {
 		hello_greet(p);
@@ -92,11 +92,11 @@ static void hello_refused(struct peer *p, const char *error)
 	char why[160];
 
 	snprintf(why, sizeof(why), "it refused this node: %s", error ?: "no reason given");
-	if (!p->introduced && enrol_may_ask(p->agent)) {
+	if (!p->introduced && own_roster_may_ask(p->agent)) {
 		p->introduced = true;
 		if (!client_request(p->agent, p->conn, peer_host(p), "/v1/join",
-				    enrol_question(p->agent, p->agent->code, true), HELLO_JOIN_MS,
-				    hello_on_joined, p))
+				    own_roster_question(p->agent, p->agent->code, true),
+				    HELLO_JOIN_MS, hello_on_joined, p))
 			return;
 	}
 	h2_conn_close(p->conn, H2_END_REFUSED, why);
@@ -180,7 +180,7 @@ int hello_check(struct agent *agent, const struct net_caller *caller, const json
 		return 400;
 	}
 	/* With its signature a host is a member, even if nobody has told us yet. */
-	enrol_introduced(agent, caller->cn, said);
+	own_roster_introduced(agent, caller->cn, said);
 	p = caller->peer ?: peers_by_host(agent, caller->cn);
 	if (!p) {
 		if (log_allowed(&hello_refusals))
@@ -205,7 +205,7 @@ int hello_check(struct agent *agent, const struct net_caller *caller, const json
 		*reply = hello_refusal(agent, why);
 		return 403;
 	}
-	if (enrol_has_moved(p, json_string_value(json_object_get(said, "address")))) {
+	if (own_roster_has_moved(p, json_string_value(json_object_get(said, "address")))) {
 		*reply = server_answer_error("address differs from the roster: join again");
 		return 403;
 	}

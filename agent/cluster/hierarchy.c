@@ -21,7 +21,7 @@
 #include "base/event.h"
 #include "base/log.h"
 #include "cluster/credits.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/hierarchy_inside.h"
 #include "cluster/message.h"
 #include "cluster/report.h"
@@ -86,7 +86,7 @@ static json_t *hierarchy_message(struct agent *agent, const struct eh_message *m
 	json_object_set_new(body, "top", json_string(peer_code(hierarchy_top(agent))));
 	if (msg->type == EH_MSG_REPORT)
 		json_object_set_new(body, "node", hierarchy_own_node(agent));
-	json_object_set_new(body, "roster", json_integer((json_int_t)enrol_version(agent)));
+	json_object_set_new(body, "roster", json_integer((json_int_t)own_roster_version(agent)));
 	if (revoked_number(agent))
 		json_object_set_new(body, "revoked", json_integer(revoked_number(agent)));
 	return body;
@@ -409,7 +409,7 @@ static int hierarchy_take(struct agent *agent, struct peer *from, const json_t *
 		hierarchy_note(from, node);
 	if (top && from == agent->hierarchy->parent && peers_by_text(agent, top))
 		agent->hierarchy->top_hint = peers_by_text(agent, top);
-	enrol_seen(from, body);
+	own_roster_seen(from, body);
 	withdraw_seen(from, body);
 	return 0;
 }

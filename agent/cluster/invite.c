@@ -21,7 +21,7 @@
 #include "cert/read.h"
 #include "cert/token.h"
 #include "cluster/address.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/issue.h"
 #include "cluster/roster.h"
 #include "cluster/speech.h"
@@ -366,7 +366,7 @@ static struct invite *invite_find(struct invites *in, const char *hex)
 
 static bool invite_is_member(struct agent *agent, const char *host)
 {
-	const struct roster_entry *e = roster_by_host(enrol_roster(agent), host);
+	const struct roster_entry *e = roster_by_host(own_roster(agent), host);
 
 	return e && !e->left;
 }
@@ -374,7 +374,7 @@ static bool invite_is_member(struct agent *agent, const char *host)
 /* Addresses of members, this host's first. */
 static json_t *invite_addresses(struct agent *agent)
 {
-	const struct roster *r = enrol_roster(agent);
+	const struct roster *r = own_roster(agent);
 	json_t *list = json_array();
 	const struct roster_entry *e;
 

@@ -19,7 +19,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "cluster/address.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/roster.h"
 #include "cluster/roster_json.h"
 #include "cluster/vouch.h"
@@ -183,7 +183,7 @@ static void join_on_ready(void *ctx)
 	else if (c->has_node)
 		eh_code_format(&c->topology, c->node, code);
 	if (client_request(j->agent, t->conn, t->address.text, "/v1/join",
-			   enrol_question(j->agent, kept || c->has_node ? code : NULL, false),
+			   own_roster_question(j->agent, kept || c->has_node ? code : NULL, false),
 			   JOIN_ASK_MS, join_on_answer, t))
 		h2_conn_close(t->conn, H2_END_BROKEN, "out of memory");
 }

@@ -12,7 +12,7 @@
 #include "base/config.h"
 #include "base/keep.h"
 #include "base/log.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/roster.h"
 #include "net/link.h"
 #include "net/peer.h"
@@ -219,7 +219,7 @@ static void lapse_round(struct agent *agent)
 static void lapse_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
-	struct peer *top = enrol_top(agent);
+	struct peer *top = own_roster_top(agent);
 
 	lapse_schedule(agent);
 	if (!agent->config->code_days || !top || !top->self) {
@@ -248,7 +248,7 @@ struct peer *lapse_find(const struct agent *agent, const struct roster *held, co
 		return NULL;
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p))
 		if (lapse_is_over(p) && (!found || p->unseen_ms > found->unseen_ms) &&
-		    !roster_is_held(enrol_roster(agent), held, host, p->code.index))
+		    !roster_is_held(own_roster(agent), held, host, p->code.index))
 			found = p;
 	if (!found || lapse_is_majority(agent, &alive, &all))
 		return found;

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/drain.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "node/node.h"
 
 #define LEAVE_LOOK_MS 100 /* between checks for remaining tasks */
@@ -55,7 +55,7 @@ static void leave_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (!agent->drained || !agent->keeps)
 		drain_set(agent, DRAIN_ALL, NULL, "it leaves the cluster");
 	if (l->now || node_guests(agent) + node_away(agent) == 0)
-		enrol_leave(agent, leave_on_told);
+		own_roster_leave(agent, leave_on_told);
 	else
 		leave_schedule(l, LEAVE_LOOK_MS);
 }

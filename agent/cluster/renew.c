@@ -16,7 +16,7 @@
 #include "cert/make.h"
 #include "cert/name.h"
 #include "cert/read.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/issue.h"
 #include "net/client.h"
 #include "net/link.h"
@@ -97,7 +97,7 @@ static void renew_take_effect(struct agent *agent)
 		fclose(out);
 	if (tls) {
 		tls_use(agent, tls);
-		enrol_renewed(agent);
+		own_roster_renewed(agent);
 		agent->renew->why[0] = '\0';
 	} else {
 		if (errors)

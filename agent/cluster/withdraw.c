@@ -13,7 +13,7 @@
 #include "cert/read.h"
 #include "cert/revoke.h"
 #include "cert/token.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/issue.h"
 #include "cluster/report.h"
 #include "cluster/vouch.h"
@@ -64,8 +64,8 @@ static void withdraw_spread(struct agent *agent, const struct peer *except)
 /* The list is the proof that they are not members: each agent drops them by itself. */
 static void withdraw_drop(struct agent *agent)
 {
-	vouch_again(agent, enrol_roster(agent));
-	enrol_decided(agent);
+	vouch_again(agent, own_roster(agent));
+	own_roster_decided(agent);
 }
 
 /* NULL, or what is wrong. */
@@ -288,7 +288,7 @@ void withdraw_make(struct agent *agent, const char *what, const char *host, with
 	}
 	if (*e.host)
 		e.at = revoke_time(agent->revoke_list, e.host, e.at,
-				   vouch_begins(enrol_roster(agent), e.host));
+				   vouch_begins(own_roster(agent), e.host));
 	why = withdraw_try(agent, &e, done, ctx);
 	if (why)
 		done(ctx, NULL, why);

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/directory.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "base/rule.h"
 #include "base/user.h"
 #include "cert/read.h"
@@ -420,19 +420,19 @@ static void doctor_views(struct agent *agent, json_t *checks)
 /* ehlaunch decides who may be what on this host, by the rules that it has read. */
 static void doctor_launcher(struct agent *agent, json_t *checks)
 {
-	switch (launcher_rules(agent)) {
-	case LAUNCHER_SAME:
+	switch (ehlaunch_rules(agent)) {
+	case EHLAUNCH_SAME:
 		doctor_add(checks, "ehlaunch", DOCTOR_OK, "", "it enforces the rules of %s",
 			   agent->config->file);
 		break;
-	case LAUNCHER_OTHERS:
+	case EHLAUNCH_OTHERS:
 		doctor_add(checks, "ehlaunch", DOCTOR_ERROR,
 			   "`systemctl restart ehlaunch`; it must be started by `ehagent --launch "
 			   "-c` with the same file",
 			   "it enforces other rules than those of %s (ehagent -t)",
 			   agent->config->file);
 		break;
-	case LAUNCHER_UNKNOWN:
+	case EHLAUNCH_UNKNOWN:
 		doctor_add(checks, "ehlaunch", DOCTOR_WARNING, "`systemctl restart ehlaunch`",
 			   "it does not say which rules it enforces: it is not there, or of an "
 			   "earlier version");

@@ -11,7 +11,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "base/log.h"
 #include "ctl/rights.h"
 #include "ctl/sessions.h"
@@ -56,13 +56,13 @@ static void run_on_answer(evutil_socket_t fd, short what, void *arg)
 	if (n != sizeof(made)) {
 		run_fail(r, "session",
 			 n < (ssize_t)sizeof(made.news) ? "ehlaunch has ended, or does not answer"
-							: launcher_trouble(&made.news));
+							: ehlaunch_trouble(&made.news));
 		return;
 	}
 	made.name[sizeof(made.name) - 1] = '\0';
 	if (made.news.stage != LAUNCH_READY) {
 		run_fail(r, "session",
-			 made.news.stage != LAUNCH_CGROUP ? launcher_trouble(&made.news)
+			 made.news.stage != LAUNCH_CGROUP ? ehlaunch_trouble(&made.news)
 			 : made.news.error == EUSERS	  ? "this user has as many as one may have"
 							  : strerror(made.news.error));
 		return;
@@ -79,7 +79,7 @@ static void run_on_answer(evutil_socket_t fd, short what, void *arg)
 static void run_ask(struct ctl_conn *c, const char *wish, struct launch_session *ask)
 {
 	const int fds[] = { ctl_socket(c) };
-	const struct launcher_request q = {
+	const struct ehlaunch_request q = {
 		.head = &ask->head, .size = sizeof(*ask), .fds = fds, .nfds = 1
 	};
 	struct run *r = calloc(1, sizeof(*r));
@@ -90,7 +90,7 @@ static void run_ask(struct ctl_conn *c, const char *wish, struct launch_session 
 	}
 	r->of = c;
 	snprintf(ask->wish, sizeof(ask->wish), "%s", wish);
-	r->news = launcher_ask(ctl_agent(c), &q);
+	r->news = ehlaunch_ask(ctl_agent(c), &q);
 	if (r->news < 0) {
 		run_fail(r, "session", "ehlaunch is not there");
 		return;

@@ -24,7 +24,7 @@
 #include "net/peer.h"
 #include "net/peers.h"
 #include "node/kernel.h"
-#include "node/stayed.h"
+#include "node/local_task.h"
 #include "wire/reason.h"
 
 #define TASKS_ASK_MS 1000 /* how long an executor is waited for */
@@ -135,7 +135,7 @@ static json_t *tasks_all(struct agent *agent)
 	kernel_tasks(agent, tasks_add_managed, &listing);
 	record_list(agent, tasks);
 	guest_list(agent, tasks);
-	stayed_each(agent, tasks_add_stayed, &listing);
+	local_task_each(agent, tasks_add_stayed, &listing);
 	return tasks;
 }
 

@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 #include "base/agent.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "base/log.h"
 #include "cluster/speech.h"
 #include "executor/guest_inside.h"
@@ -193,7 +193,7 @@ int guest_on_seen(struct guest *g, const uint8_t *payload, uint32_t length)
 /* Where its end cannot tell what it sees, ehlook is asked before there is one. */
 static void guest_ask(struct guest *g, const json_t *body)
 {
-	const bool tells = launcher_tells(g->agent);
+	const bool tells = ehlaunch_tells(g->agent);
 
 	g->looking = !tells;
 	g->ask = reserve_ask(g->from, body, tells ? guest_on_place : NULL, guest_on_admission, g);

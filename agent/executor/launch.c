@@ -9,7 +9,7 @@
 
 #include "base/agent.h"
 #include "base/config.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "wire/launch.h"
 #include "wire/reason.h"
 
@@ -28,7 +28,7 @@ int launch_start(struct agent *agent, struct launch *l, const struct caller *who
 		.oom_score = agent->oom_score_adj,
 	};
 	int fds[LAUNCH_START_FDS] = { socket };
-	struct launcher_request q = {
+	struct ehlaunch_request q = {
 		.head = &start.head,
 		.size = sizeof(start),
 		.tail = who->groups,
@@ -53,14 +53,14 @@ int launch_start(struct agent *agent, struct launch *l, const struct caller *who
 	if (who->no_new_privs)
 		start.flags |= LAUNCH_NO_NEW_PRIVS;
 	/* The ehlaunch that is asked may be the next one, of which nothing is known yet. */
-	l->tells = must_tell || launcher_tells(agent);
+	l->tells = must_tell || ehlaunch_tells(agent);
 	if (l->tells)
 		start.flags |= LAUNCH_TELLS;
 	if (view >= 0) {
 		start.flags |= LAUNCH_VIEW;
 		fds[q.nfds++] = view;
 	}
-	news = launcher_ask(agent, &q);
+	news = ehlaunch_ask(agent, &q);
 	if (news < 0)
 		return news;
 	l->news = news;
@@ -83,7 +83,7 @@ int launch_read(struct launch *l, struct launch_result *result)
 		*result = (struct launch_result){ .pid = m.pid };
 	else
 		*result = (struct launch_result){
-			.what = launcher_trouble(&m),
+			.what = ehlaunch_trouble(&m),
 			.error = m.error,
 			.reason = m.stage == LAUNCH_RULES     ? EHS_REASON_REFUSED
 				  : m.stage == LAUNCH_DENIED  ? REASON_GUEST_USER

@@ -21,11 +21,11 @@
 #include "executor/view_link.h"
 #include "executor/view_mount.h"
 #include "helpers/common/control.h"
-#include "job/kept.h"
+#include "job/keeper.h"
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/peers.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "node/cgroup.h"
 #include "wire/frame.h"
 #include "wire/view.h"
@@ -91,7 +91,7 @@ const char *view_trouble(struct agent *agent)
 /* Whether new guests can enter it: another ehlaunch does not know it. */
 static bool view_is_known(const struct view_mounted *v)
 {
-	return v->mount.ns < 0 || (v->launcher && v->launcher == launcher_starts(v->home->agent));
+	return v->mount.ns < 0 || (v->launcher && v->launcher == ehlaunch_starts(v->home->agent));
 }
 
 /* Routes first, because closing the namespace may send requests to home. */
@@ -115,7 +115,7 @@ static void view_free(struct view_mounted *v)
 		event_free(v->again);
 	v->mounting = v->idle = v->again = NULL;
 	if (!v->leave && v->mount.news >= 0)
-		kept_say(v->mount.news, LAUNCH_OVER);
+		keeper_say(v->mount.news, LAUNCH_OVER);
 	view_mount_end(&v->mount);
 	v->over = true;
 	if (!v->asking)
@@ -177,8 +177,8 @@ static void view_idle(struct view_mounted *v)
 
 static void view_taken(struct view_mounted *v)
 {
-	kept_say(v->mount.news, LAUNCH_STAY);
-	kept_say_limit(v->mount.news, v->home->agent);
+	keeper_say(v->mount.news, LAUNCH_STAY);
+	keeper_say_limit(v->mount.news, v->home->agent);
 	log_info("the files of user %u of node %s are mounted from before", v->uid,
 		 peer_code(v->home));
 	view_link_wait(v);
@@ -283,14 +283,14 @@ static int view_mount_all(struct view_mounted *v, const json_t *paths)
 		trees.paths[trees.n] = path;
 		trees.sockets[trees.n++] = socket;
 	}
-	kept_stay(&stay, v->home->agent, v->home, v->token, 0);
+	keeper_stay(&stay, v->home->agent, v->home, v->token, 0);
 	if (!err)
 		err = view_mount_start(v->home->agent, &v->mount, &trees, v->uid, v->user, &stay);
 	while (trees.n)
 		close(trees.sockets[--trees.n]);
 	if (err)
 		return err;
-	v->launcher = launcher_starts(v->home->agent);
+	v->launcher = ehlaunch_starts(v->home->agent);
 	return view_expect(v);
 }
 
@@ -366,7 +366,7 @@ void view_adopt(struct agent *agent, int socket, const struct kept *k)
 	v->mount.news = socket;
 	v->adopted = true;
 	/* Another ehlaunch does not know its namespace. */
-	v->launcher = k->known ? launcher_starts(agent) : 0;
+	v->launcher = k->known ? ehlaunch_starts(agent) : 0;
 	while (v->nlinks < k->number && !view_link_add(v))
 		;
 	if (v->nlinks < k->number || view_expect(v))
@@ -382,7 +382,7 @@ static int view_open(struct peer *home, uid_t uid, const char *user, struct view
 	if (!v)
 		return -ENOMEM;
 	snprintf(v->user, sizeof(v->user), "%s", user);
-	err = kept_token(v->token);
+	err = keeper_token(v->token);
 	if (err)
 		goto free_view;
 	err = -ENOMEM;
@@ -519,7 +519,7 @@ void view_reload(struct agent *agent, const struct config *old)
 {
 	for (struct view_mounted *v = agent->views->list; v; v = v->next)
 		if (v->mount.ns >= 0 && agent->config->job_limit != old->job_limit)
-			kept_say_limit(v->mount.news, agent);
+			keeper_say_limit(v->mount.news, agent);
 }
 
 void view_exit(struct agent *agent)

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "helpers/common/control.h"
 #include "job/backoff.h"
-#include "job/kept.h"
+#include "job/view_head.h"
 #include "net/link.h"
 #include "net/peer.h"
 
@@ -70,24 +70,24 @@ int view_link_add(struct view_mounted *v)
 int view_link_open(struct view_mounted *v, unsigned int i, const char *path)
 {
 	const size_t length = path ? strlen(path) : 0;
-	struct kept_head h = { .uid = v->uid, .number = i, .again = !path, .length = length };
+	struct view_head h = { .uid = v->uid, .number = i, .again = !path, .length = length };
 	struct route *r = &v->links[i].route;
-	uint8_t head[KEPT_HEAD + EHS_PATH_MAX];
+	uint8_t head[VIEW_HEAD + EHS_PATH_MAX];
 	int socket = route_make_end(r), err;
 	struct h2_stream *s;
 
 	if (socket < 0)
 		return socket;
 	memcpy(h.token, v->token, sizeof(h.token));
-	kept_head_put(head, &h);
+	view_head_put(head, &h);
 	if (path)
 		/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): its length is in the head */
-		memcpy(head + KEPT_HEAD, path, length);
+		memcpy(head + VIEW_HEAD, path, length);
 	s = link_open(v->home, "POST", "/v1/files", &route_stream_ops, r);
 	err = s ? 0 : -errno;
 	if (s) {
 		route_use(r, s);
-		err = route_begin(r, head, KEPT_HEAD + length);
+		err = route_begin(r, head, VIEW_HEAD + length);
 	}
 	if (!err)
 		return socket;

@@ -38,7 +38,7 @@ struct view_mounted {
 	uint64_t broken_at; /* clock_ms() */
 	unsigned int wait_ms; /* before the next try */
 	char token[ATTACH_TOKEN];
-	unsigned int launcher; /* launcher_starts() of the ehlaunch that has made it */
+	unsigned int launcher; /* ehlaunch_starts() of the ehlaunch that has made it */
 	uint32_t tickets;
 	struct view_mount mount;
 	struct event *mounting, *synced, *idle, *again;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/agent.h"
-#include "base/launcher.h"
-#include "job/kept.h"
+#include "base/ehlaunch.h"
+#include "job/keeper.h"
 
 void view_mount_init(struct view_mount *m)
 {
@@ -34,7 +34,7 @@ static char *mount_paths(const struct view_trees *trees, size_t *size)
 static int mount_ask(struct agent *agent, struct view_mount *m, const struct launch_mount *mount,
 		     const struct view_trees *trees)
 {
-	struct launcher_request q = {
+	struct ehlaunch_request q = {
 		.head = &mount->head,
 		.size = sizeof(*mount),
 		.fds = trees->sockets,
@@ -46,7 +46,7 @@ static int mount_ask(struct agent *agent, struct view_mount *m, const struct lau
 	if (!paths)
 		return -ENOMEM;
 	q.tail = paths;
-	news = launcher_ask(agent, &q);
+	news = ehlaunch_ask(agent, &q);
 	free(paths);
 	if (news < 0)
 		return news;
@@ -83,7 +83,7 @@ int view_mount_take(struct view_mount *m, char *why, size_t size)
 	int fds[LAUNCH_MOUNTED], ret;
 	struct launch_news news;
 
-	ret = kept_receive(m->news, &news, fds, LAUNCH_MOUNTED);
+	ret = keeper_receive(m->news, &news, fds, LAUNCH_MOUNTED);
 	if (!ret)
 		return 0;
 	if (ret > 0 && news.stage == LAUNCH_READY && m->ns < 0) {
@@ -95,7 +95,7 @@ int view_mount_take(struct view_mount *m, char *why, size_t size)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	if (ret > 0 && news.stage != LAUNCH_READY)
-		snprintf(why, size, "%s%s%s", launcher_trouble(&news), news.error ? ": " : "",
+		snprintf(why, size, "%s%s%s", ehlaunch_trouble(&news), news.error ? ": " : "",
 			 news.error ? strerror(news.error) : "");
 	else
 		snprintf(why, size, "%s",

@@ -29,7 +29,7 @@
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/peers.h"
-#include "node/stayed.h"
+#include "node/local_task.h"
 #include "wire/attach.h"
 #include "wire/caller.h"
 #include "wire/clean.h"
@@ -125,7 +125,7 @@ void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const c
 
 	/* While the stub waits for this answer, the pid is still its own. */
 	if (a->automatic)
-		stayed_add(a->agent, a->pid);
+		local_task_add(a->agent, a->pid);
 	frame_put_u32(payload, reason);
 	frame_put_u32(payload + 4, error);
 	/* A sentence for people, and the name to search for. */

@@ -21,7 +21,7 @@
 #include "net/link.h"
 #include "net/peer.h"
 #include "node/kernel.h"
-#include "node/stayed.h"
+#include "node/local_task.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
 
@@ -31,7 +31,7 @@
 static void away_stays(struct away *a, const struct note *n)
 {
 	if (a->automatic)
-		stayed_add(a->agent, a->pid);
+		local_task_add(a->agent, a->pid);
 	if (!a->placement)
 		return;
 	if (*n->text)
@@ -184,7 +184,7 @@ int away_on_note(struct away *a, const uint8_t *payload, uint32_t length)
 		break;
 	case NOTE_RERUN:
 		if (a->automatic)
-			stayed_add(a->agent, a->pid);
+			local_task_add(a->agent, a->pid);
 		if (a->placement)
 			outcome_rerun(a->placement);
 		a->placement = NULL;

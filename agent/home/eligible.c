@@ -13,7 +13,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "base/process.h"
 #include "helpers/common/pidfd.h"
 #include "node/kernel.h"
@@ -150,11 +150,11 @@ static void eligible_on_answer(evutil_socket_t fd, short what, void *arg)
 static int eligible_send(struct eligible *e)
 {
 	const struct launch_eligible ask = { .head.kind = LAUNCH_ELIGIBLE, .came = e->who.came };
-	const struct launcher_request q = {
+	const struct ehlaunch_request q = {
 		.head = &ask.head, .size = sizeof(ask), .fds = &e->who.socket, .nfds = 1
 	};
 
-	e->news = launcher_ask(e->agent, &q);
+	e->news = ehlaunch_ask(e->agent, &q);
 	if (e->news < 0)
 		return e->news;
 	close(e->who.socket);

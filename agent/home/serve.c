@@ -5,7 +5,7 @@
  * sees home's files. So no peer gets more than the tasks sent to it could have done.
  *
  * An ehfiles outlives its connection and this agent, for job-limit: the executor asks to go on with it,
- * and names the token that it gave at first (job/kept.h). A keeper gives it to the next agent. Whoever
+ * and names the token that it gave at first (job/keeper.h). A keeper gives it to the next agent. Whoever
  * of these two comes first waits for the other.
  */
 
@@ -29,12 +29,13 @@
 #include "helpers/common/companion.h"
 #include "helpers/common/control.h"
 #include "home/mounts.h"
-#include "job/kept.h"
+#include "job/keeper.h"
 #include "job/route.h"
+#include "job/view_head.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
 #include "net/peers.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "wire/view.h"
 
 /* Of one user and peer: an executor has one view of a user, and another one while it replaces that. */
@@ -46,7 +47,7 @@ struct serve {
 	struct peer *to;
 	struct route
 		route; /* without an end: no connection, or it is not known yet to which server */
-	struct kept_head which; /* no token: the stream has not said what it is for */
+	struct view_head which; /* no token: the stream has not said what it is for */
 	int news; /* of ehlaunch; its close ends the server. -1: not started */
 	int control; /* of an ehfiles, which can have another connection; -1: not started yet */
 	struct event *told, *idle;
@@ -79,7 +80,7 @@ static void serve_free(struct serve *v)
 	if (v->told)
 		event_free(v->told);
 	if (v->news >= 0) {
-		kept_say(v->news, LAUNCH_OVER);
+		keeper_say(v->news, LAUNCH_OVER);
 		close(v->news);
 	}
 	if (v->control >= 0)
@@ -223,15 +224,15 @@ static void serve_on_told(evutil_socket_t fd, short what, void *arg)
 {
 	struct serve *v = arg;
 	struct launch_news news;
-	int control, ret = kept_receive(v->news, &news, &control, 1);
+	int control, ret = keeper_receive(v->news, &news, &control, 1);
 
 	if (!ret)
 		return;
 	if (ret > 0 && news.stage == LAUNCH_READY && v->control < 0) {
 		v->control = control;
 		if (v->adopted && control >= 0) {
-			kept_say(v->news, LAUNCH_STAY);
-			kept_say_limit(v->news, v->agent);
+			keeper_say(v->news, LAUNCH_STAY);
+			keeper_say_limit(v->news, v->agent);
 			serve_find_parked(v);
 			return;
 		}
@@ -242,7 +243,7 @@ static void serve_on_told(evutil_socket_t fd, short what, void *arg)
 		close(control);
 	if (ret > 0 && news.stage != LAUNCH_READY && log_allowed(&serve_log))
 		log_warning("cannot serve the files of user %u to node %s: %s: %s", v->which.uid,
-			    peer_code(v->to), launcher_trouble(&news), strerror(news.error));
+			    peer_code(v->to), ehlaunch_trouble(&news), strerror(news.error));
 	serve_free(v);
 }
 
@@ -255,7 +256,7 @@ static int serve_ask(struct serve *v, const char *path, int socket)
 		.uid = v->which.uid,
 		.nice = v->agent->nice,
 	};
-	const struct launcher_request q = {
+	const struct ehlaunch_request q = {
 		.head = &files.head,
 		.size = sizeof(files),
 		.tail = path,
@@ -267,8 +268,8 @@ static int serve_ask(struct serve *v, const char *path, int socket)
 	if (!user ||
 	    snprintf(files.user, sizeof(files.user), "%s", user) >= (int)sizeof(files.user))
 		return -EPERM;
-	kept_stay(&files.stay, v->agent, v->to, v->which.token, v->which.number);
-	v->news = launcher_ask(v->agent, &q);
+	keeper_stay(&files.stay, v->agent, v->to, v->which.token, v->which.number);
+	v->news = ehlaunch_ask(v->agent, &q);
 	return v->news < 0 ? v->news : 0;
 }
 
@@ -380,16 +381,16 @@ static int serve_on_early(void *ctx, struct evbuffer *in)
 {
 	struct serve *v = ctx;
 	char path[EHS_PATH_MAX + 1];
-	uint8_t head[KEPT_HEAD];
-	struct kept_head h;
+	uint8_t head[VIEW_HEAD];
+	struct view_head h;
 
-	if (*v->which.token || evbuffer_copyout(in, head, KEPT_HEAD) < KEPT_HEAD)
+	if (*v->which.token || evbuffer_copyout(in, head, VIEW_HEAD) < VIEW_HEAD)
 		return 0;
-	if (kept_head_get(&h, head))
+	if (view_head_get(&h, head))
 		return -EPROTO;
-	if (evbuffer_get_length(in) < KEPT_HEAD + h.length)
+	if (evbuffer_get_length(in) < VIEW_HEAD + h.length)
 		return 0;
-	evbuffer_drain(in, KEPT_HEAD);
+	evbuffer_drain(in, VIEW_HEAD);
 	evbuffer_remove(in, path, h.length);
 	path[h.length] = '\0';
 	if (strlen(path) != h.length)
@@ -460,7 +461,7 @@ void serve_adopt(struct agent *agent, int socket, const struct kept *k)
 	evutil_make_socket_nonblocking(socket);
 	v->news = socket;
 	v->adopted = clock_ms();
-	v->which = (struct kept_head){ .uid = k->uid, .number = k->number };
+	v->which = (struct view_head){ .uid = k->uid, .number = k->number };
 	memcpy(v->which.token, k->token, sizeof(v->which.token));
 	if (serve_listen(v))
 		serve_free(v);
@@ -497,7 +498,7 @@ void serve_reload(struct agent *agent, const struct config *old)
 {
 	for (struct serve *v = agent->serves->list; v; v = v->next)
 		if (v->control >= 0 && agent->config->job_limit != old->job_limit)
-			kept_say_limit(v->news, agent);
+			keeper_say_limit(v->news, agent);
 }
 
 void serve_exit(struct agent *agent)

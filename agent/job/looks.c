@@ -13,7 +13,7 @@
 
 #include "base/agent.h"
 #include "base/clock.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "base/log.h"
 
 #define LOOKS_PROCESSES 4 /* that work or wait for work */
@@ -202,7 +202,7 @@ static struct looker *looker_new(struct agent *agent)
 	/* An exec waits for it, as it waits for the agent. */
 	const struct launch_look ask = { .head.kind = LAUNCH_LOOK,
 					 .nice = getpriority(PRIO_PROCESS, 0) };
-	struct launcher_request q = { .head = &ask.head, .size = sizeof(ask), .nfds = 1 };
+	struct ehlaunch_request q = { .head = &ask.head, .size = sizeof(ask), .nfds = 1 };
 	struct looker *k = calloc(1, sizeof(*k));
 	int pair[2];
 
@@ -215,7 +215,7 @@ static struct looker *looker_new(struct agent *agent)
 		goto free_looker;
 	k->socket = pair[0];
 	q.fds = &pair[1];
-	k->news = launcher_ask(agent, &q);
+	k->news = ehlaunch_ask(agent, &q);
 	close(pair[1]);
 	k->readable =
 		event_new(agent->base, k->socket, EV_READ | EV_PERSIST, looker_on_readable, k);

@@ -2,7 +2,7 @@
 /**
  * @file ops.h
  * What this room tells later rooms, and asks them: the first words of a connection, and links that
- * came up or went down. rooms.c provides them.
+ * came up or went down. wiring.c provides them.
  */
 #ifndef AGENT_NET_OPS_H
 #define AGENT_NET_OPS_H

@@ -17,10 +17,10 @@ int peers_init(struct agent *agent); /**< 0 or -ENOMEM */
 void peers_close(struct agent *agent);
 void peers_exit(struct agent *agent);
 
-/** For cluster/enrol.c: the host now is the node with that code. 0 or -ENOMEM. */
+/** For cluster/own_roster.c: the host now is the node with that code. 0 or -ENOMEM. */
 int peers_learn(struct agent *agent, struct eh_code code, const char *host,
 		const struct address *address);
-/** For cluster/enrol.c: it is no longer a member; `why` goes to the log. */
+/** For cluster/own_roster.c: it is no longer a member; `why` goes to the log. */
 void peers_forget(struct peer *p, const char *why);
 
 /** Iterates over known peers: for (p = peers_next(a, NULL); p; p = peers_next(a, p)). */

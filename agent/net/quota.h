@@ -2,7 +2,7 @@
 /**
  * @file quota.h
  * What one other host may hold of this agent, on all its connections together: streams of jobs and
- * files (`peer-streams`), and bytes that wait for somebody (`peer-memory`). intake.h counts its
+ * files (`peer-streams`), and bytes that wait for somebody (`peer-memory`). request_body.h counts its
  * requests here, too. A host that was refused something stays known when its connections have ended:
  * what operators see does not go back.
  */
@@ -34,7 +34,7 @@ struct quota_host {
 	struct quota *quota; /* until then */
 	unsigned int users, streams;
 	size_t held; /* bytes, of `peer-memory` */
-	unsigned int requests; /* of intake.h */
+	unsigned int requests; /* of request_body.h */
 	size_t bytes; /* likewise: of unfinished bodies */
 	uint64_t refused[QUOTA_WHATS], refused_at; /* how often; when (ms, monotonic), 0: never */
 	uint64_t said, said_at; /* of these in the log; when, 0: never */

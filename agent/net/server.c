@@ -19,7 +19,7 @@
 #include "cluster/address.h"
 #include "net/h2_conn.h"
 #include "net/h2_stream.h"
-#include "net/intake.h"
+#include "net/request_body.h"
 #include "net/ops.h"
 #include "net/peer.h"
 #include "net/peers.h"
@@ -61,7 +61,7 @@ struct server {
 	LIST_HEAD(, server_conn) conns; /* the latest first */
 	struct strangers strangers;
 	struct sources sources;
-	struct intake intake;
+	struct request_bodies bodies;
 	struct quota quota;
 	unsigned int count;
 	struct log_limit refusals;
@@ -98,7 +98,7 @@ static void server_begin(struct server_conn *conn, struct h2_stream *s,
 		.ctx = conn,
 	};
 
-	if (server_answer_begin(&call, s, &conn->agent->server->intake, conn->host))
+	if (server_answer_begin(&call, s, &conn->agent->server->bodies, conn->host))
 		h2_stream_respond(s, 503, NULL);
 }
 
@@ -416,7 +416,7 @@ int server_init(struct agent *agent, const struct server_route *routes)
 	server->rest = event_new(agent->base, -1, 0, server_on_rest, server);
 	if (!server->rest)
 		goto exit_pause;
-	if (intake_init(&server->intake, agent->base))
+	if (request_bodies_init(&server->bodies, agent->base))
 		goto free_rest;
 	server->listener = evconnlistener_new_bind(
 		agent->base, server_on_accept, agent,
@@ -435,7 +435,7 @@ int server_init(struct agent *agent, const struct server_route *routes)
 	return 0;
 
 exit_intake:
-	intake_exit(&server->intake);
+	request_bodies_exit(&server->bodies);
 free_rest:
 	event_free(server->rest);
 exit_pause:
@@ -505,7 +505,7 @@ void server_exit(struct agent *agent)
 		h2_conn_free(conn->h2);
 		server_unlink(conn);
 	}
-	intake_exit(&server->intake);
+	request_bodies_exit(&server->bodies);
 	quota_exit(&server->quota);
 	sources_exit(&server->sources);
 	free(server);

@@ -9,7 +9,7 @@
 
 #include "cluster/speech.h"
 #include "net/h2_stream.h"
-#include "net/intake.h"
+#include "net/request_body.h"
 
 struct server_answer {
 	struct server_call call; /* host NULL: the connection is gone, and so is ctx */
@@ -17,7 +17,7 @@ struct server_answer {
 	bool called; /* the handler has it */
 	void (*gone)(void *ctx); /* NULL: the handler does not ask */
 	void *gone_ctx;
-	struct intake_body intake;
+	struct request_body request;
 	char *body;
 	size_t length;
 	char *reply;
@@ -26,7 +26,7 @@ struct server_answer {
 
 static void answer_free(struct server_answer *a)
 {
-	intake_end(&a->intake);
+	request_body_end(&a->request);
 	free(a->body);
 	free(a->reply);
 	free(a);
@@ -145,7 +145,7 @@ static void answer_end(void *ctx)
 		body = speech_object(a->body, a->length, why);
 	free(a->body);
 	a->body = NULL;
-	intake_read(&a->intake);
+	request_body_read(&a->request);
 	if (!body && (a->length || !a->call.route || strcmp(a->call.route->method, "GET"))) {
 		a->called = true;
 		server_answer(a, 400,
@@ -162,7 +162,7 @@ static void answer_give_up(struct server_answer *a, int status, const char *why)
 	a->called = true;
 	free(a->body);
 	a->body = NULL;
-	intake_read(&a->intake);
+	request_body_read(&a->request);
 	server_answer(a, status, server_answer_error(why));
 }
 
@@ -185,7 +185,7 @@ static int answer_data(void *ctx, const uint8_t *data, size_t length)
 		answer_give_up(a, 413, "the body is larger than 1 MiB");
 		return 0;
 	}
-	why = intake_add(&a->intake, length);
+	why = request_body_add(&a->request, length);
 	if (why) {
 		answer_give_up(a, 503, why);
 		return 0;
@@ -206,16 +206,16 @@ static const struct h2_stream_ops answer_ops = {
 	.closed = answer_closed_early,
 };
 
-int server_answer_begin(const struct server_call *call, struct h2_stream *s, struct intake *intake,
-			struct quota_host *host)
+int server_answer_begin(const struct server_call *call, struct h2_stream *s,
+			struct request_bodies *bodies, struct quota_host *host)
 {
 	struct server_answer *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return -ENOMEM;
-	a->intake.late = answer_late;
-	a->intake.ctx = a;
-	if (intake_begin(intake, host, &a->intake)) {
+	a->request.late = answer_late;
+	a->request.ctx = a;
+	if (request_body_begin(bodies, host, &a->request)) {
 		free(a);
 		return -EBUSY;
 	}

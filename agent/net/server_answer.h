@@ -13,7 +13,7 @@
 #include "net/h2_stream.h"
 
 struct agent;
-struct intake;
+struct request_bodies;
 struct peer;
 struct quota_host;
 
@@ -54,8 +54,8 @@ struct server_call {
  * Reads the body and calls. `host` and `ctx` stay until the stream is closed. 0, -ENOMEM, or -EBUSY
  * (logged).
  */
-int server_answer_begin(const struct server_call *call, struct h2_stream *s, struct intake *intake,
-			struct quota_host *host);
+int server_answer_begin(const struct server_call *call, struct h2_stream *s,
+			struct request_bodies *bodies, struct quota_host *host);
 /** The body of an answer that says what is wrong. NULL: no memory. */
 json_t *server_answer_error(const char *what);
 

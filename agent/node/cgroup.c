@@ -22,7 +22,7 @@
 
 #include "base/agent.h"
 #include "base/log.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "wire/launch.h"
 #include "wire/view.h"
 
@@ -247,13 +247,13 @@ bool cgroup_guest_empty(struct agent *agent, const char *id)
 void cgroup_guest_kill(struct agent *agent, const char *id)
 {
 	struct launch_kill kill = { .head.kind = LAUNCH_KILL };
-	const struct launcher_request q = { .head = &kill.head, .size = sizeof(kill) };
+	const struct ehlaunch_request q = { .head = &kill.head, .size = sizeof(kill) };
 	int answer;
 
 	if (!cgroup_populated(agent, CGROUP_GUEST, id))
 		return;
 	snprintf(kill.id, sizeof(kill.id), "%s", id);
-	answer = launcher_ask(agent, &q);
+	answer = ehlaunch_ask(agent, &q);
 	if (answer >= 0)
 		close(answer);
 	else

@@ -32,7 +32,7 @@
 #include "base/config_data.h"
 #include "base/log.h"
 #include "base/launch_options.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "cluster/versions.h"
 #include "node/kernel_inside.h"
 #include "node/netlink.h"
@@ -261,7 +261,7 @@ static void kernel_on_registered(evutil_socket_t fd, short what, void *arg)
 	char why[160];
 	int socket;
 
-	socket = launcher_receive(fd, &told, sizeof(told));
+	socket = ehlaunch_receive(fd, &told, sizeof(told));
 	kernel_close_asked(agent);
 	told.text[sizeof(told.text) - 1] = '\0';
 	if (socket < 0) {
@@ -283,12 +283,12 @@ static void kernel_on_registered(evutil_socket_t fd, short what, void *arg)
 static void kernel_register(struct agent *agent)
 {
 	const struct launch_head head = { .kind = LAUNCH_KERNEL };
-	const struct launcher_request q = { .head = &head, .size = sizeof(head) };
+	const struct ehlaunch_request q = { .head = &head, .size = sizeof(head) };
 	struct kernel *k = agent->kernel;
 
 	if (k->asked >= 0)
 		return;
-	k->asked = launcher_ask(agent, &q);
+	k->asked = ehlaunch_ask(agent, &q);
 	if (k->asked < 0) {
 		kernel_failed(agent, "ehlaunch is not there");
 		return;

@@ -25,7 +25,7 @@ struct kernel_request {
 	const char *path;
 };
 
-/** What the kernel reports. rooms.c fills it in. */
+/** What the kernel reports. wiring.c fills it in. */
 struct kernel_ops {
 	void (*changed)(struct agent *agent); /**< the module was loaded or removed */
 	void (*seen)(struct agent *agent, const struct node_view *view);

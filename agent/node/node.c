@@ -18,7 +18,7 @@
 #include "eh/rule.h"
 #include "node/kernel.h"
 #include "node/procload.h"
-#include "node/stayed.h"
+#include "node/local_task.h"
 #include "node/usage.h"
 #include "wire/view.h"
 
@@ -30,7 +30,7 @@ struct node {
 	struct node_settings now;
 	struct node_view last;
 	uint64_t read_at, read_reserved, low_since;
-	unsigned int read_stayed;
+	unsigned int read_local;
 	struct event *timer;
 	const struct node_ops *ops;
 };
@@ -89,11 +89,11 @@ static void node_read_proc(struct agent *agent)
 		procload_boost(agent, guests - agent->node->last.guest);
 	memset(&agent->node->last, 0, sizeof(agent->node->last));
 	agent->node->last.guest = guests;
-	agent->node->last.local = agent->node->read_stayed;
+	agent->node->last.local = agent->node->read_local;
 	agent->node->last.away = node_tasks(agent).away;
 	if (agent->node->now.index == EHS_INDEX_TASKS)
 		agent->node->last.load =
-			(guests + agent->node->read_stayed) * agent->node->now.weight;
+			(guests + agent->node->read_local) * agent->node->now.weight;
 	else
 		agent->node->last.load = procload_get(agent, agent->node->now.index);
 	node_judge(agent);
@@ -103,7 +103,7 @@ static void node_read(struct agent *agent)
 {
 	agent->node->read_at = clock_ms();
 	agent->node->read_reserved = node_tasks(agent).reserved;
-	agent->node->read_stayed = stayed_count(agent);
+	agent->node->read_local = local_task_count(agent);
 	if (!agent->module || kernel_get(agent, &agent->node->last))
 		node_read_proc(agent);
 }
@@ -234,7 +234,7 @@ void node_refresh(struct agent *agent)
 	 * the node would look idle to the controller in the middle of a burst.
 	 */
 	if (clock_ms() - agent->node->read_at >= NODE_FRESH_MS ||
-	    stayed_count(agent) != agent->node->read_stayed ||
+	    local_task_count(agent) != agent->node->read_local ||
 	    node_tasks(agent).reserved != agent->node->read_reserved)
 		node_read(agent);
 }
@@ -251,7 +251,7 @@ void node_seen(struct agent *agent, const struct node_view *view)
 	agent->node->last = *view;
 	agent->node->read_at = clock_ms();
 	agent->node->read_reserved = node_tasks(agent).reserved;
-	agent->node->read_stayed = stayed_count(agent);
+	agent->node->read_local = local_task_count(agent);
 	agent->node->ops->changed(agent);
 }
 

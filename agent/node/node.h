@@ -22,7 +22,7 @@ struct node_tasks {
 	uint64_t reserved; /**< `starting` plus reservations that have no guest yet */
 };
 
-/** What this node reports, and what it asks. rooms.c fills it in. */
+/** What this node reports, and what it asks. wiring.c fills it in. */
 struct node_ops {
 	void (*tasks)(struct agent *agent, struct node_tasks *out);
 	void (*changed)(struct agent *agent); /**< load, state or counts */

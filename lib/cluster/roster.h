@@ -2,7 +2,7 @@
 /**
  * @file roster.h
  * Which host has which code: the table that all agents of a cluster share.
- * Pure: no I/O, clock or globals (enrol.c has the agent's own roster).
+ * Pure: no I/O, clock or globals (agent/cluster/own_roster.c has the agent's own roster).
  *
  * An entry says that a host has a code, or had it (`left`). Changes are made
  * by the top controller, each with a higher version; entries of version 0 come

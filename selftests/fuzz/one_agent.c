@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "helpers/common/agent_address.h"
 #include "one_inside.h"
-#include "rooms.h"
+#include "wiring.h"
 #include "wire/frame.h"
 
 struct one one;
@@ -172,7 +172,7 @@ static void one_start(void)
 	snprintf(name, sizeof(name), "%s/conf", one.dir);
 	one.agent = (struct agent){ .base = event_base_new(), .socket = one.dir };
 	one.agent.config = config_read(name, NULL, stderr);
-	if (!one.agent.config || !one.agent.base || rooms_start(&one.agent, NULL, one_ready))
+	if (!one.agent.config || !one.agent.base || wiring_start(&one.agent, NULL, one_ready))
 		exit(1);
 }
 
@@ -180,7 +180,7 @@ static void one_end(void)
 {
 	char name[128];
 
-	rooms_stop(&one.agent);
+	wiring_stop(&one.agent);
 	event_base_free(one.agent.base);
 	for (unsigned int i = 0; i < one.nends; i++)
 		if (one.ends[i].fd >= 0)

@@ -11,44 +11,44 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "wire/descriptors.h"
 
-int launcher_init(struct agent *agent)
+int ehlaunch_init(struct agent *agent)
 {
 	return 0;
 }
 
-bool launcher_tells(const struct agent *agent)
+bool ehlaunch_tells(const struct agent *agent)
 {
 	return true;
 }
 
-void launcher_reload(struct agent *agent, const struct config *old)
+void ehlaunch_reload(struct agent *agent, const struct config *old)
 {
 }
 
-unsigned int launcher_starts(const struct agent *agent)
+unsigned int ehlaunch_starts(const struct agent *agent)
 {
 	return 1;
 }
 
-enum launcher_rules launcher_rules(const struct agent *agent)
+enum ehlaunch_rules ehlaunch_rules(const struct agent *agent)
 {
-	return LAUNCHER_SAME;
+	return EHLAUNCH_SAME;
 }
 
-bool launcher_is_apart(const struct agent *agent)
+bool ehlaunch_is_apart(const struct agent *agent)
 {
 	return false;
 }
 
-void launcher_exit(struct agent *agent)
+void ehlaunch_exit(struct agent *agent)
 {
 }
 
 /* What the agent gives away is an end, too: the other side of a job, of a view, of ehlook. */
-int launcher_ask(struct agent *agent, const struct launcher_request *q)
+int ehlaunch_ask(struct agent *agent, const struct ehlaunch_request *q)
 {
 	int pair[2];
 

@@ -32,7 +32,7 @@
 #include "agent_socket.h"
 #include "helpers/common/control.h"
 #include "helpers/common/stream.h"
-#include "job/kept.h"
+#include "job/keeper.h"
 #include "random.h"
 #include "wire/descriptors.h"
 #include "wire/frame.h"
@@ -47,7 +47,7 @@
 static struct event_base *base;
 static char folder[64];
 static int launcher, listener = -1;
-static pid_t launcher_pid;
+static pid_t ehlaunch_pid;
 static unsigned long breaks;
 
 static inline int64_t now_ms(void)
@@ -137,9 +137,9 @@ static inline void start_launcher(void)
 		*strrchr(path, '/') = '\0';
 	strcat(path, "/bin/ehlaunch");
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	launcher_pid = fork();
-	assert_true(launcher_pid >= 0);
-	if (!launcher_pid) {
+	ehlaunch_pid = fork();
+	assert_true(ehlaunch_pid >= 0);
+	if (!ehlaunch_pid) {
 		if (pair[1] == LAUNCH_SOCKET ? fcntl(pair[1], F_SETFD, 0) < 0
 					     : dup2(pair[1], LAUNCH_SOCKET) < 0)
 			_exit(1);
@@ -161,7 +161,7 @@ static inline int hear(struct side *s)
 
 	do {
 		assert_true(poll(&p, 1, WAIT_MS) > 0);
-		ret = kept_receive(s->news, &news, &control, 1);
+		ret = keeper_receive(s->news, &news, &control, 1);
 	} while (!ret);
 	if (ret > 0) {
 		assert_int_equal(news.stage, LAUNCH_READY);
@@ -276,7 +276,7 @@ static inline void adopt(struct side *s)
 	assert_string_equal(k.token, TOKEN);
 	assert_string_equal(k.other, "0.1");
 	assert_int_equal(hear(s), 1);
-	kept_say(s->news, LAUNCH_STAY);
+	keeper_say(s->news, LAUNCH_STAY);
 }
 
 static inline void agent_ends(struct side *s)

@@ -192,7 +192,7 @@ static void test_claim(void **state)
 	stub_free(&other);
 	stub_free(&stranger);
 	for (int i = 1; i >= 0; i--)
-		rooms_stop(&agents[i]);
+		wiring_stop(&agents[i]);
 	event_base_free(base);
 }
 

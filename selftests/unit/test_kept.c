@@ -142,7 +142,7 @@ static void test_breaks(void **state)
 	assert_int_equal(read_bytes, (uint64_t)PIECE * PIECES);
 	printf("# %lu breaks\n", breaks);
 	assert_true(breaks > 10);
-	kept_say(s.news, LAUNCH_OVER);
+	keeper_say(s.news, LAUNCH_OVER);
 	assert_int_equal(hear(&s), -1);
 	agent_ends(&s);
 }
@@ -191,7 +191,7 @@ static void test_agents(void **state)
 	check_content("large");
 	check_log("log2", PIECES);
 	assert_true(is_locked("lock"));
-	kept_say(s.news, LAUNCH_OVER);
+	keeper_say(s.news, LAUNCH_OVER);
 	assert_int_equal(hear(&s), -1);
 	agent_ends(&s);
 	for (const int64_t end = now_ms() + WAIT_MS; is_locked("lock") && now_ms() < end;)
@@ -275,7 +275,7 @@ static int finish(void **state)
 
 	forget_view();
 	close(launcher);
-	waitpid(launcher_pid, NULL, 0);
+	waitpid(ehlaunch_pid, NULL, 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		path_of(path, names[i]);
 		unlink(path);

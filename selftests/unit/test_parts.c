@@ -12,7 +12,7 @@
 #include "two_agents.h"
 
 #include "cert/make.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/exchange.h"
 #include "cluster/parts.h"
 #include "cluster/statement.h"
@@ -152,8 +152,8 @@ static bool has_all(void *ctx)
 	if (signatures - checked > most)
 		most = signatures - checked;
 	checked = signatures;
-	return roster_count(enrol_roster(&agents[1])) == HOSTS &&
-	       enrol_version(&agents[0]) == enrol_version(&agents[1]);
+	return roster_count(own_roster(&agents[1])) == HOSTS &&
+	       own_roster_version(&agents[0]) == own_roster_version(&agents[1]);
 }
 
 static size_t size_of(json_t *o)
@@ -183,7 +183,7 @@ static void check_sizes(const struct roster *r)
 
 static void check_same(void)
 {
-	struct roster *r[2] = { enrol_roster(&agents[0]), enrol_roster(&agents[1]) };
+	struct roster *r[2] = { own_roster(&agents[0]), own_roster(&agents[1]) };
 	const char *why;
 	json_t *sums = parts_sums(r[0]), *differ = parts_differ(r[1], sums, &why);
 
@@ -198,15 +198,15 @@ static void check_same(void)
 static bool is_told(void *ctx)
 {
 	has_all(NULL);
-	return json_object_size(roster_by_code(enrol_roster(&agents[1]), 4000)->proof) &&
-	       enrol_version(&agents[0]) == enrol_version(&agents[1]) &&
-	       roster_by_code(enrol_roster(&agents[1]), 4000)->version == HOSTS + 5;
+	return json_object_size(roster_by_code(own_roster(&agents[1]), 4000)->proof) &&
+	       own_roster_version(&agents[0]) == own_roster_version(&agents[1]) &&
+	       roster_by_code(own_roster(&agents[1]), 4000)->version == HOSTS + 5;
 }
 
 static void finish(void)
 {
-	rooms_stop(&agents[1]);
-	rooms_stop(&agents[0]);
+	wiring_stop(&agents[1]);
+	wiring_stop(&agents[0]);
 	event_base_free(base);
 }
 
@@ -219,22 +219,22 @@ static void test_4096(void **state)
 	base = event_base_new();
 	assert_non_null(base);
 	start(&agents[0], base, 0);
-	assert_int_equal(roster_count(enrol_roster(&agents[0])), HOSTS);
+	assert_int_equal(roster_count(own_roster(&agents[0])), HOSTS);
 	before = checked = signatures;
 	assert_int_equal(before, HOSTS - 2);
 	start(&agents[1], base, 1);
-	assert_int_equal(roster_count(enrol_roster(&agents[1])), 2);
+	assert_int_equal(roster_count(own_roster(&agents[1])), 2);
 	run_until(base, has_all, NULL);
 	/* each is checked once, and so are those of the two agents themselves */
 	assert_in_range(signatures - before, HOSTS - 2, HOSTS + 2);
 	assert_in_range(most, 1, 2 * PARTS_CODES);
-	check_sizes(enrol_roster(&agents[1]));
+	check_sizes(own_roster(&agents[1]));
 	check_same();
 
 	/* one that changes is checked alone */
 	before = signatures;
-	add(enrol_roster(&agents[0]), 4000, HOSTS + 5, time(NULL));
-	enrol_decided(&agents[0]);
+	add(own_roster(&agents[0]), 4000, HOSTS + 5, time(NULL));
+	own_roster_decided(&agents[0]);
 	run_until(base, is_told, NULL);
 	assert_int_equal(signatures - before, 1);
 	check_same();
@@ -244,8 +244,8 @@ static void test_4096(void **state)
 	base = event_base_new();
 	assert_non_null(base);
 	start(&agents[1], base, 1);
-	assert_int_equal(roster_count(enrol_roster(&agents[1])), HOSTS);
-	rooms_stop(&agents[1]);
+	assert_int_equal(roster_count(own_roster(&agents[1])), HOSTS);
+	wiring_stop(&agents[1]);
 	event_base_free(base);
 	EVP_PKEY_free(key);
 	EVP_PKEY_free(authority_key);

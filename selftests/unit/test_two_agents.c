@@ -21,7 +21,7 @@
 #include "net/peers.h"
 #include "net/tls.h"
 #include "node/node.h"
-#include "rooms.h"
+#include "wiring.h"
 #include "two_agents.h"
 
 struct outcome {
@@ -91,10 +91,10 @@ static void test_two_agents(void **state)
 	assert_non_null(placement_claim(&agents[0], "7", getpid(), getuid(), &reason));
 
 	/* one ends, the other goes on */
-	rooms_stop(&agents[1]);
+	wiring_stop(&agents[1]);
 	event_base_loop(base, EVLOOP_NONBLOCK);
 	assert_non_null(peers_self(&agents[0]));
-	rooms_stop(&agents[0]);
+	wiring_stop(&agents[0]);
 	event_base_free(base);
 }
 

@@ -63,7 +63,7 @@ static void run(struct versions first, struct versions second, void (*look)(stru
 	run_until(base, until, agents);
 	look(agents);
 	for (int i = 0; i < 2; i++)
-		rooms_stop(&agents[i]);
+		wiring_stop(&agents[i]);
 	event_base_free(base);
 }
 

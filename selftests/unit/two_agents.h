@@ -28,7 +28,7 @@
 #include "net/peer.h"
 #include "net/peers.h"
 #include "net/tls.h"
-#include "rooms.h"
+#include "wiring.h"
 #include "temp.h"
 
 #define LIMIT_S 60 /* for what takes well under a second */
@@ -134,7 +134,7 @@ static void start(struct agent *agent, struct event_base *base, int i)
 	assert_true(!mkdir(folders[i], 0755) || errno == EEXIST);
 	assert_int_equal(chmod(dir, 0711), 0);
 	agent->socket = folders[i];
-	assert_int_equal(rooms_start(agent, tls, ready), 0);
+	assert_int_equal(wiring_start(agent, tls, ready), 0);
 }
 
 static void over(evutil_socket_t fd, short what, void *arg)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,16 +29,16 @@
 #include "helpers/common/companion.h"
 #include "wire/descriptors.h"
 
-#define LAUNCHER_MS 10000 /* for its start, before this agent does anything */
-#define LAUNCHER_HELD_MS 1000 /* for another one, once: the agent stands still meanwhile */
-#define LAUNCHER_END_MS 5000 /* for its end, or it is killed */
-#define LAUNCHER_AGAIN_S 1 /* from its end to another one */
-#define LAUNCHER_LATER_S 10 /* if that fails */
-#define LAUNCHER_TELLS 6 /* the version of requests that has LAUNCH_TELLS */
-#define LAUNCHER_FIRST 5 /* the version of requests that ehlaunch takes, if it does not say any */
-#define LAUNCHER_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
+#define EHLAUNCH_MS 10000 /* for its start, before this agent does anything */
+#define EHLAUNCH_HELD_MS 1000 /* for another one, once: the agent stands still meanwhile */
+#define EHLAUNCH_END_MS 5000 /* for its end, or it is killed */
+#define EHLAUNCH_AGAIN_S 1 /* from its end to another one */
+#define EHLAUNCH_LATER_S 10 /* if that fails */
+#define EHLAUNCH_TELLS 6 /* the version of requests that has LAUNCH_TELLS */
+#define EHLAUNCH_FIRST 5 /* the version of requests that ehlaunch takes, if it does not say any */
+#define EHLAUNCH_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
 
-struct launcher {
+struct ehlaunch {
 	struct agent *agent;
 	char path[sizeof(
 		((struct sockaddr_un *)0)->sun_path)]; /* where it listens; "": started here */
@@ -54,7 +54,7 @@ struct launcher {
 };
 
 /* System calls only: threads of the agent may have held locks at the fork. */
-static void __attribute__((noreturn)) launcher_become(const char *path, char **argv, int socket)
+static void __attribute__((noreturn)) ehlaunch_become(const char *path, char **argv, int socket)
 {
 	char *none[] = { NULL };
 	const uint64_t nothing = 0;
@@ -69,7 +69,7 @@ static void __attribute__((noreturn)) launcher_become(const char *path, char **a
 }
 
 /* The highest version of requests that both speak. 0, or -EPROTONOSUPPORT and why not. */
-static int launcher_agree(struct launcher *l, const struct launch_begun *said)
+static int ehlaunch_agree(struct ehlaunch *l, const struct launch_begun *said)
 {
 	const struct versions ours = { LAUNCH_OLDEST, LAUNCH_VERSION };
 	const struct versions its = { said->oldest, said->newest };
@@ -83,7 +83,7 @@ static int launcher_agree(struct launcher *l, const struct launch_begun *said)
 }
 
 /* poll() of one descriptor, until that time. */
-static int launcher_poll(int fd, int ms)
+static int ehlaunch_poll(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	const uint64_t until = clock_ms() + ms;
@@ -95,18 +95,18 @@ static int launcher_poll(int fd, int ms)
 }
 
 /* Waits until it has begun: the directories of cgroups are there then. -ETIMEDOUT: it may still come. */
-static int launcher_hear(struct launcher *l, int ms)
+static int ehlaunch_hear(struct ehlaunch *l, int ms)
 {
 	/* What one of before says is shorter. */
-	struct launch_begun said = { .oldest = LAUNCHER_FIRST, .newest = LAUNCHER_FIRST };
-	int n = launcher_poll(l->socket, ms), err;
+	struct launch_begun said = { .oldest = EHLAUNCH_FIRST, .newest = EHLAUNCH_FIRST };
+	int n = ehlaunch_poll(l->socket, ms), err;
 
 	if (n <= 0)
 		return n ? -errno : -ETIMEDOUT;
 	n = recv(l->socket, &said, sizeof(said), MSG_DONTWAIT);
 	if (n < (int)sizeof(said.news) || said.news.stage != LAUNCH_READY)
 		return -EPROTO;
-	err = launcher_agree(l, &said);
+	err = ehlaunch_agree(l, &said);
 	if (err)
 		return err;
 	l->begun = true;
@@ -119,22 +119,22 @@ static int launcher_hear(struct launcher *l, int ms)
 }
 
 /* It ends as soon as its socket is closed, unless it stands still. What it has made is there all the same. */
-static void launcher_reap(pid_t pid)
+static void ehlaunch_reap(pid_t pid)
 {
 	const int fd = syscall(SYS_pidfd_open, pid, 0u);
 
-	if (fd < 0 || launcher_poll(fd, LAUNCHER_END_MS) != 1) {
+	if (fd < 0 || ehlaunch_poll(fd, EHLAUNCH_END_MS) != 1) {
 		log_warning("ehlaunch (process %d) does not end: killing it", (int)pid);
 		kill(pid, SIGKILL);
 		if (fd >= 0)
-			launcher_poll(fd, LAUNCHER_END_MS);
+			ehlaunch_poll(fd, EHLAUNCH_END_MS);
 	}
 	if (fd >= 0)
 		close(fd);
 	waitpid(pid, NULL, WNOHANG);
 }
 
-static void launcher_end(struct launcher *l)
+static void ehlaunch_end(struct ehlaunch *l)
 {
 	if (l->said)
 		event_free(l->said);
@@ -144,11 +144,11 @@ static void launcher_end(struct launcher *l)
 		close(l->socket);
 	l->socket = -1;
 	if (l->pid > 0)
-		launcher_reap(l->pid);
+		ehlaunch_reap(l->pid);
 	l->pid = 0;
 }
 
-static int launcher_fork(struct launcher *l, const struct config *config)
+static int ehlaunch_fork(struct ehlaunch *l, const struct config *config)
 {
 	char path[4096], **argv;
 	int pair[2], err;
@@ -164,18 +164,18 @@ static int launcher_fork(struct launcher *l, const struct config *config)
 	}
 	l->pid = fork();
 	if (!l->pid)
-		launcher_become(path, argv, pair[1]);
+		ehlaunch_become(path, argv, pair[1]);
 	err = l->pid < 0 ? -errno : 0;
 	close(pair[1]);
 	l->socket = pair[0];
 	if (err)
-		launcher_end(l);
+		ehlaunch_end(l);
 free_argv:
 	free(argv);
 	return err;
 }
 
-static int launcher_connect(struct launcher *l)
+static int ehlaunch_connect(struct ehlaunch *l)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int err;
@@ -192,40 +192,40 @@ static int launcher_connect(struct launcher *l)
 	return err;
 }
 
-static void launcher_on_said(evutil_socket_t fd, short what, void *arg);
-static void launcher_adjust(struct launcher *l);
+static void ehlaunch_on_said(evutil_socket_t fd, short what, void *arg);
+static void ehlaunch_adjust(struct ehlaunch *l);
 
-/* launcher_hear() follows. */
-static int launcher_begin(struct launcher *l)
+/* ehlaunch_hear() follows. */
+static int ehlaunch_begin(struct ehlaunch *l)
 {
-	const int room = LAUNCHER_ROOM;
-	int err = *l->path ? launcher_connect(l) : launcher_fork(l, l->agent->config);
+	const int room = EHLAUNCH_ROOM;
+	int err = *l->path ? ehlaunch_connect(l) : ehlaunch_fork(l, l->agent->config);
 
 	if (err)
 		return err;
 	setsockopt(l->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	l->said = event_new(l->agent->base, l->socket, EV_READ | EV_PERSIST, launcher_on_said, l);
+	l->said = event_new(l->agent->base, l->socket, EV_READ | EV_PERSIST, ehlaunch_on_said, l);
 	if (l->said && !event_add(l->said, NULL))
 		return 0;
-	launcher_end(l);
+	ehlaunch_end(l);
 	return -ENOMEM;
 }
 
 /* 0 if it takes requests now, or begins to within this time. */
-static int launcher_start(struct launcher *l, int ms)
+static int ehlaunch_start(struct ehlaunch *l, int ms)
 {
-	int err = l->socket < 0 ? launcher_begin(l) : 0;
+	int err = l->socket < 0 ? ehlaunch_begin(l) : 0;
 
 	if (err || l->begun)
 		return err;
-	err = launcher_hear(l, l->waited ? 0 : ms);
+	err = ehlaunch_hear(l, l->waited ? 0 : ms);
 	l->waited = true;
 	if (err && err != -ETIMEDOUT)
-		launcher_end(l);
+		ehlaunch_end(l);
 	return err;
 }
 
-static void launcher_warn(const struct launcher *l, int err)
+static void ehlaunch_warn(const struct ehlaunch *l, int err)
 {
 	static struct log_limit limit;
 
@@ -242,70 +242,70 @@ static void launcher_warn(const struct launcher *l, int err)
 			    strerror(-err));
 }
 
-static void launcher_again(struct launcher *l, int seconds)
+static void ehlaunch_again(struct ehlaunch *l, int seconds)
 {
 	clock_arm(l->again, seconds * 1000);
 }
 
 /* Empty cgroups and guests without an end are its work, also when nothing is asked of it. */
-static void launcher_on_again(evutil_socket_t fd, short what, void *arg)
+static void ehlaunch_on_again(evutil_socket_t fd, short what, void *arg)
 {
-	struct launcher *l = arg;
-	int err = l->socket < 0 ? launcher_begin(l) : 0;
+	struct ehlaunch *l = arg;
+	int err = l->socket < 0 ? ehlaunch_begin(l) : 0;
 
 	if (!err)
 		return;
-	launcher_warn(l, err);
-	launcher_again(l, LAUNCHER_LATER_S);
+	ehlaunch_warn(l, err);
+	ehlaunch_again(l, EHLAUNCH_LATER_S);
 }
 
-static void launcher_on_said(evutil_socket_t fd, short what, void *arg)
+static void ehlaunch_on_said(evutil_socket_t fd, short what, void *arg)
 {
 	static struct log_limit limit;
-	struct launcher *l = arg;
+	struct ehlaunch *l = arg;
 	const bool begun = l->begun;
-	int err = begun ? 0 : launcher_hear(l, 0);
+	int err = begun ? 0 : ehlaunch_hear(l, 0);
 
 	if (!begun && (!err || err == -ETIMEDOUT))
 		return;
 	/* After its start it never says anything. */
 	if (!begun)
-		launcher_warn(l, err);
+		ehlaunch_warn(l, err);
 	else if (log_allowed(&limit))
 		log_warning("ehlaunch has ended, or closed the connection: %s",
 			    *l->path ? "connecting again" : "starting another one");
 	if (begun)
 		event_tell(l->agent, "launcher",
 			   json_pack("{s:s,s:b}", "node", l->agent->code, "runs", 0));
-	launcher_end(l);
+	ehlaunch_end(l);
 	/* Of a version that does not fit: another one is tried when something is asked. */
 	if (err != -EPROTONOSUPPORT)
-		launcher_again(l, begun ? LAUNCHER_AGAIN_S : LAUNCHER_LATER_S);
+		ehlaunch_again(l, begun ? EHLAUNCH_AGAIN_S : EHLAUNCH_LATER_S);
 }
 
-static void launcher_try(struct launcher *l, int ms)
+static void ehlaunch_try(struct ehlaunch *l, int ms)
 {
-	int err = launcher_start(l, ms);
+	int err = ehlaunch_start(l, ms);
 
 	if (err)
-		launcher_warn(l, err);
+		ehlaunch_warn(l, err);
 }
 
-int launcher_init(struct agent *agent)
+int ehlaunch_init(struct agent *agent)
 {
 	const char *given = agent->config->launcher, *path = given;
-	struct launcher *l = calloc(1, sizeof(*l));
+	struct ehlaunch *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return -ENOMEM;
 	l->socket = -1;
 	l->agent = agent;
-	l->again = evtimer_new(agent->base, launcher_on_again, l);
+	l->again = evtimer_new(agent->base, ehlaunch_on_again, l);
 	if (!l->again) {
 		free(l);
 		return -ENOMEM;
 	}
-	agent->launcher = l;
+	agent->ehlaunch = l;
 	if (!*given && geteuid())
 		path = LAUNCH_PATH;
 	if ((size_t)snprintf(l->path, sizeof(l->path), "%s", path) >= sizeof(l->path)) {
@@ -316,38 +316,38 @@ int launcher_init(struct agent *agent)
 	/* Not for us, or not on this host: an ordinary user's agent runs this user's tasks. */
 	if (!*given && *l->path && access(l->path, W_OK))
 		*l->path = '\0';
-	launcher_try(l, LAUNCHER_MS);
-	launcher_adjust(l);
+	ehlaunch_try(l, EHLAUNCH_MS);
+	ehlaunch_adjust(l);
 	return 0;
 }
 
-bool launcher_is_apart(const struct agent *agent)
+bool ehlaunch_is_apart(const struct agent *agent)
 {
-	return *agent->launcher->path;
+	return *agent->ehlaunch->path;
 }
 
-void launcher_exit(struct agent *agent)
+void ehlaunch_exit(struct agent *agent)
 {
-	if (!agent->launcher)
+	if (!agent->ehlaunch)
 		return;
-	launcher_end(agent->launcher);
-	event_free(agent->launcher->again);
-	free(agent->launcher);
-	agent->launcher = NULL;
+	ehlaunch_end(agent->ehlaunch);
+	event_free(agent->ehlaunch->again);
+	free(agent->ehlaunch);
+	agent->ehlaunch = NULL;
 }
 
 /* Whether it begins again: the answer is that the socket closes. 0 or -errno. */
-static int launcher_send_reload(struct launcher *l)
+static int ehlaunch_send_reload(struct ehlaunch *l)
 {
 	const struct launch_head head = { .kind = LAUNCH_RELOAD };
-	const struct launcher_request q = { .head = &head, .size = sizeof(head) };
+	const struct ehlaunch_request q = { .head = &head, .size = sizeof(head) };
 	struct launch_news told = { 0 };
-	const int news = launcher_ask(l->agent, &q);
+	const int news = ehlaunch_ask(l->agent, &q);
 	int err = 0;
 
 	if (news < 0)
 		return news;
-	if (launcher_poll(news, LAUNCHER_HELD_MS) != 1)
+	if (ehlaunch_poll(news, EHLAUNCH_HELD_MS) != 1)
 		err = -ETIMEDOUT;
 	else if (recv(news, &told, sizeof(told), MSG_DONTWAIT) > 0)
 		err = -told.error;
@@ -356,25 +356,25 @@ static int launcher_send_reload(struct launcher *l)
 }
 
 /* Has it take the rules that the file has now, if it has others. */
-static void launcher_adjust(struct launcher *l)
+static void ehlaunch_adjust(struct ehlaunch *l)
 {
 	const char *file = l->agent->config->file;
 	char real[PATH_MAX], why[CONFIG_FILE_WHY];
 	int err;
 
-	if (launcher_rules(l->agent) != LAUNCHER_OTHERS)
+	if (ehlaunch_rules(l->agent) != EHLAUNCH_OTHERS)
 		return;
 	/* It would refuse that, and end. */
 	if (!config_file_is_roots(file, real, why)) {
 		log_warning("ehlaunch keeps the rules that it has: %s", why);
 		return;
 	}
-	err = launcher_send_reload(l);
+	err = ehlaunch_send_reload(l);
 	if (!err) {
-		launcher_end(l);
-		launcher_try(l, LAUNCHER_HELD_MS);
+		ehlaunch_end(l);
+		ehlaunch_try(l, EHLAUNCH_HELD_MS);
 	}
-	if (launcher_rules(l->agent) == LAUNCHER_OTHERS)
+	if (ehlaunch_rules(l->agent) == EHLAUNCH_OTHERS)
 		log_warning("ehlaunch at %s enforces other rules than those of %s: %s; restart it",
 			    l->path, file,
 			    err == -EOPNOTSUPP ? "it was started with options of its own"
@@ -382,44 +382,44 @@ static void launcher_adjust(struct launcher *l)
 					       : "it has read another file");
 }
 
-enum launcher_rules launcher_rules(const struct agent *agent)
+enum ehlaunch_rules ehlaunch_rules(const struct agent *agent)
 {
-	const struct launcher *l = agent->launcher;
+	const struct ehlaunch *l = agent->ehlaunch;
 
-	if (!launcher_is_apart(agent))
-		return LAUNCHER_SAME;
+	if (!ehlaunch_is_apart(agent))
+		return EHLAUNCH_SAME;
 	if (!l->begun || !l->rules)
-		return LAUNCHER_UNKNOWN;
-	return l->rules == launch_options_digest(agent->config) ? LAUNCHER_SAME : LAUNCHER_OTHERS;
+		return EHLAUNCH_UNKNOWN;
+	return l->rules == launch_options_digest(agent->config) ? EHLAUNCH_SAME : EHLAUNCH_OTHERS;
 }
 
-void launcher_reload(struct agent *agent, const struct config *old)
+void ehlaunch_reload(struct agent *agent, const struct config *old)
 {
-	struct launcher *l = agent->launcher;
+	struct ehlaunch *l = agent->ehlaunch;
 
-	if (launcher_is_apart(agent)) {
-		launcher_adjust(l);
+	if (ehlaunch_is_apart(agent)) {
+		ehlaunch_adjust(l);
 	} else if (!launch_options_same(agent->config, old)) {
-		launcher_end(l);
-		launcher_try(l, LAUNCHER_HELD_MS);
+		ehlaunch_end(l);
+		ehlaunch_try(l, EHLAUNCH_HELD_MS);
 	}
 }
 
-unsigned int launcher_starts(const struct agent *agent)
+unsigned int ehlaunch_starts(const struct agent *agent)
 {
-	const struct launcher *l = agent->launcher;
+	const struct ehlaunch *l = agent->ehlaunch;
 	char none;
 
 	/* After its start it never says anything here. */
 	return l->begun && recv(l->socket, &none, 1, MSG_PEEK | MSG_DONTWAIT) ? l->starts : 0;
 }
 
-bool launcher_tells(const struct agent *agent)
+bool ehlaunch_tells(const struct agent *agent)
 {
-	return agent->launcher->begun && agent->launcher->version >= LAUNCHER_TELLS;
+	return agent->ehlaunch->begun && agent->ehlaunch->version >= EHLAUNCH_TELLS;
 }
 
-static int launcher_send(const struct launcher *l, const struct launcher_request *q, int news)
+static int ehlaunch_send(const struct ehlaunch *l, const struct ehlaunch_request *q, int news)
 {
 	struct launch_head head = { l->version, q->head->kind };
 	struct iovec iov[3] = { { &head, sizeof(head) },
@@ -438,27 +438,27 @@ static int launcher_send(const struct launcher *l, const struct launcher_request
 	return sendmsg(l->socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-static bool launcher_is_gone(int err)
+static bool ehlaunch_is_gone(int err)
 {
 	return err == -EPIPE || err == -ECONNREFUSED || err == -ECONNRESET;
 }
 
-int launcher_ask(struct agent *agent, const struct launcher_request *q)
+int ehlaunch_ask(struct agent *agent, const struct ehlaunch_request *q)
 {
-	struct launcher *l = agent->launcher;
+	struct ehlaunch *l = agent->ehlaunch;
 	int pair[2], err;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
 		return -errno;
-	err = launcher_start(l, LAUNCHER_HELD_MS);
+	err = ehlaunch_start(l, EHLAUNCH_HELD_MS);
 	if (!err)
-		err = launcher_send(l, q, pair[1]);
+		err = ehlaunch_send(l, q, pair[1]);
 	/* It has ended: it holds nothing, so another one does. */
-	if (launcher_is_gone(err)) {
-		launcher_end(l);
-		err = launcher_start(l, LAUNCHER_HELD_MS);
+	if (ehlaunch_is_gone(err)) {
+		ehlaunch_end(l);
+		err = ehlaunch_start(l, EHLAUNCH_HELD_MS);
 		if (!err)
-			err = launcher_send(l, q, pair[1]);
+			err = ehlaunch_send(l, q, pair[1]);
 	}
 	close(pair[1]);
 	if (!err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What ehlaunch answers. */
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -8,7 +8,7 @@
 
 #include "wire/descriptors.h"
 
-static const char *const launcher_stages[LAUNCH_STAGES] = {
+static const char *const ehlaunch_stages[LAUNCH_STAGES] = {
 	[LAUNCH_REQUEST] = "ehlaunch does not understand this agent",
 	[LAUNCH_FORK] = "cannot start a process for it",
 	[LAUNCH_DESCRIPTORS] = "cannot set up its descriptors",
@@ -34,14 +34,14 @@ static const char *const launcher_stages[LAUNCH_STAGES] = {
 	[LAUNCH_OWN] = "cannot mount a directory of this node in home's tree",
 };
 
-const char *launcher_trouble(const struct launch_news *news)
+const char *ehlaunch_trouble(const struct launch_news *news)
 {
-	return news->stage < LAUNCH_STAGES && launcher_stages[news->stage]
-		       ? launcher_stages[news->stage]
+	return news->stage < LAUNCH_STAGES && ehlaunch_stages[news->stage]
+		       ? ehlaunch_stages[news->stage]
 		       : "ehlaunch does not say what is wrong";
 }
 
-int launcher_receive(int news, void *answer, size_t size)
+int ehlaunch_receive(int news, void *answer, size_t size)
 {
 	struct iovec iov = { answer, size };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "rooms.h"
+#include "wiring.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "cluster/ask.h"
 #include "cluster/credits.h"
 #include "cluster/drain.h"
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 #include "cluster/exchange.h"
 #include "cluster/gang.h"
 #include "cluster/gather.h"
@@ -68,12 +68,12 @@
 #include "net/tls.h"
 #include "node/cgroup.h"
 #include "node/kernel.h"
-#include "base/launcher.h"
+#include "base/ehlaunch.h"
 #include "node/memory.h"
 #include "node/node.h"
-#include "node/stayed.h"
+#include "node/local_task.h"
 
-static void rooms_count_tasks(struct agent *agent, struct node_tasks *out)
+static void wiring_count_tasks(struct agent *agent, struct node_tasks *out)
 {
 	*out = (struct node_tasks){
 		.guests = reserve_guests(agent),
@@ -83,7 +83,7 @@ static void rooms_count_tasks(struct agent *agent, struct node_tasks *out)
 	};
 }
 
-static void rooms_known(struct peer *p)
+static void wiring_known(struct peer *p)
 {
 	hierarchy_peer_known(p);
 	if (p->known || !p->agent->gangs)
@@ -92,30 +92,30 @@ static void rooms_known(struct peer *p)
 	gang_forget(p);
 }
 
-static const struct net_ops rooms_net_ops = {
+static const struct net_ops wiring_net_ops = {
 	.changed = hierarchy_peer_changed,
-	.known = rooms_known,
+	.known = wiring_known,
 	.greet = hello_greet,
 	.greeted = hello_check,
 	.invites = invite_is_open,
 	.visit = invite_on_visit,
 };
 
-static const struct node_ops rooms_node_ops = {
-	.tasks = rooms_count_tasks,
+static const struct node_ops wiring_node_ops = {
+	.tasks = wiring_count_tasks,
 	.changed = hierarchy_touch,
 	.threshold = hierarchy_threshold_set,
 };
 
-static void rooms_module_changed(struct agent *agent)
+static void wiring_module_changed(struct agent *agent)
 {
 	/* First what is load and what is not. */
 	away_module_changed(agent);
 	node_module_changed(agent);
 }
 
-static const struct kernel_ops rooms_kernel_ops = {
-	.changed = rooms_module_changed,
+static const struct kernel_ops wiring_kernel_ops = {
+	.changed = wiring_module_changed,
 	.seen = node_seen,
 	.loaded = node_loaded,
 	.refresh = node_refresh,
@@ -123,12 +123,12 @@ static const struct kernel_ops rooms_kernel_ops = {
 	.too_late = exec_too_late,
 };
 
-static const struct enrol_ops rooms_enrol_ops = {
+static const struct own_roster_ops wiring_own_roster_ops = {
 	.top = hierarchy_known_top,
 	.exchange = exchange_begin,
 };
 
-static const struct server_route rooms_routes[] = {
+static const struct server_route wiring_routes[] = {
 	{ .method = "POST", .path = "/v1/control", .later = hierarchy_on_message },
 	{ .method = "POST", .path = "/v1/credit", .later = credits_on_message },
 	{ .method = "POST", .path = "/v1/slots", .later = slots_on_message },
@@ -158,7 +158,7 @@ static const struct server_route rooms_routes[] = {
 };
 
 /* Finds this host's place in the cluster: configured, saved, or asked for. 0 or -errno. */
-static int rooms_take_place(struct agent *agent, void (*ready)(void))
+static int wiring_take_place(struct agent *agent, void (*ready)(void))
 {
 	struct config *c = agent->config;
 	struct roster *roster = store_read(c, c->host);
@@ -183,11 +183,11 @@ static int rooms_take_place(struct agent *agent, void (*ready)(void))
 	agent->self = c->node;
 	eh_code_format(&c->topology, agent->self, agent->code);
 	agent->member = true;
-	return enrol_init(agent, &rooms_enrol_ops, roster);
+	return own_roster_init(agent, &wiring_own_roster_ops, roster);
 }
 
 /* Starts what does not need a place in the cluster. */
-static int rooms_start_first(struct agent *agent)
+static int wiring_start_first(struct agent *agent)
 {
 	int err;
 
@@ -203,13 +203,13 @@ static int rooms_start_first(struct agent *agent)
 	if (err)
 		return err;
 	/* It makes the directories of cgroups. */
-	err = launcher_init(agent);
+	err = ehlaunch_init(agent);
 	if (err)
 		return err;
 	/* The same goes for what writes the history: later no program can be started. */
 	history_init(agent, sessions_of);
 	incidents_init(agent);
-	err = launcher_is_apart(agent) ? confine(agent) : 0;
+	err = ehlaunch_is_apart(agent) ? confine(agent) : 0;
 	if (err) {
 		log_error("cannot drop the rights that this process does not need: %s",
 			  strerror(-err));
@@ -223,11 +223,11 @@ static int rooms_start_first(struct agent *agent)
 		log_warning("%s: %s: no managed sessions, and guests run without limits of their "
 			    "own",
 			    agent->config->cgroup, strerror(-err));
-	agent->net_ops = &rooms_net_ops;
+	agent->net_ops = &wiring_net_ops;
 	if (!agent->cgroup || looks_init(agent) || client_init(agent) || recheck_init(agent) ||
-	    revoked_init(agent) || peers_init(agent) || stayed_init(agent) || reserve_init(agent) ||
-	    guest_init(agent) || view_init(agent) || counters_init(agent) || record_init(agent) ||
-	    memory_init(agent) || learn_init(agent) ||
+	    revoked_init(agent) || peers_init(agent) || local_task_init(agent) ||
+	    reserve_init(agent) || guest_init(agent) || view_init(agent) || counters_init(agent) ||
+	    record_init(agent) || memory_init(agent) || learn_init(agent) ||
 	    serve_init(agent, away_shows_home, stops_waits) || away_init(agent))
 		return -ENOMEM;
 	view_on_adopted(agent, guest_join_views);
@@ -235,7 +235,7 @@ static int rooms_start_first(struct agent *agent)
 	return err ?: watchers_init(agent);
 }
 
-int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
+int wiring_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 {
 	int err;
 
@@ -243,11 +243,11 @@ int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 		agent->protocol = VERSIONS_OF_AGENTS;
 	tls_use(agent, tls);
 	tls_own_cn(agent->tls, agent->config->host, sizeof(agent->config->host));
-	err = rooms_start_first(agent);
+	err = wiring_start_first(agent);
 	if (!err)
-		err = rooms_take_place(agent, ready);
+		err = wiring_take_place(agent, ready);
 	if (!err)
-		err = node_init(agent, &rooms_node_ops);
+		err = node_init(agent, &wiring_node_ops);
 	if (!err)
 		err = owner_init(agent);
 	if (!err)
@@ -267,9 +267,9 @@ int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 	if (!err)
 		err = lapse_init(agent);
 	if (!err)
-		err = server_init(agent, rooms_routes);
+		err = server_init(agent, wiring_routes);
 	if (!err)
-		err = kernel_init(agent, &rooms_kernel_ops, node_settings(agent));
+		err = kernel_init(agent, &wiring_kernel_ops, node_settings(agent));
 	if (!err) {
 		event_tell(agent, "start",
 			   json_pack("{s:s,s:s?}", "node", agent->code, "release", agent->release));
@@ -280,18 +280,18 @@ int rooms_start(struct agent *agent, struct tls *tls, void (*ready)(void))
 	return err;
 }
 
-void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
+void wiring_reload(struct agent *agent, struct config *config, struct tls *tls)
 {
 	struct config *old = agent->config;
 
 	tls_use(agent, tls);
 	agent->config = config;
 	log_set_levels(&config->log);
-	launcher_reload(agent, old);
+	ehlaunch_reload(agent, old);
 	view_reload(agent, old);
 	serve_reload(agent, old);
 	history_reload(agent);
-	enrol_reload(agent, old);
+	own_roster_reload(agent, old);
 	if (agent->kernel)
 		kernel_reload(agent, old);
 	node_reload(agent, old);
@@ -305,7 +305,7 @@ void rooms_reload(struct agent *agent, struct config *config, struct tls *tls)
 	config_free(old);
 }
 
-void rooms_stop(struct agent *agent)
+void wiring_stop(struct agent *agent)
 {
 	/* No new requests; tell the nodes above and below. */
 	if (agent->hierarchy) {
@@ -352,15 +352,15 @@ void rooms_stop(struct agent *agent)
 	peers_exit(agent);
 	renew_exit(agent);
 	invite_exit(agent);
-	enrol_exit(agent);
+	own_roster_exit(agent);
 	sessions_exit(agent);
 	owner_exit(agent);
 	drain_exit(agent);
-	stayed_exit(agent);
+	local_task_exit(agent);
 	client_exit(agent);
 	recheck_exit(agent);
 	revoked_exit(agent);
-	launcher_exit(agent);
+	ehlaunch_exit(agent);
 	keep_exit(agent);
 	cgroup_exit(agent);
 	tls_use(agent, NULL);

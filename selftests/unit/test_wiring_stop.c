@@ -17,7 +17,7 @@
 #include "home/placement.h"
 #include "home/record.h"
 #include "node/node.h"
-#include "rooms.h"
+#include "wiring.h"
 #include "two_agents.h"
 #include "wire/frame.h"
 
@@ -50,8 +50,8 @@ static void begin(void)
 
 static void finish(void)
 {
-	rooms_stop(&agents[1]);
-	rooms_stop(&agents[0]);
+	wiring_stop(&agents[1]);
+	wiring_stop(&agents[0]);
 	event_base_free(base);
 }
 

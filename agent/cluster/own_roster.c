@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cluster/enrol.h"
+#include "cluster/own_roster.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,19 +25,19 @@
 #include "net/peers.h"
 #include "net/server.h"
 
-#define ENROL_ASK_MS 2000
-#define ENROL_SAVE_MS 200 /* several changes often come together */
-#define ENROL_NEWS_MS 50
-#define ENROL_GAIN_MS 60000 /* in which ROSTER_STEP_MAX changes of others are taken in */
-#define ENROL_SPREAD 64 /* peers told at once; they tell others */
+#define OWN_ROSTER_ASK_MS 2000
+#define OWN_ROSTER_SAVE_MS 200 /* several changes often come together */
+#define OWN_ROSTER_NEWS_MS 50
+#define OWN_ROSTER_GAIN_MS 60000 /* in which ROSTER_STEP_MAX changes of others are taken in */
+#define OWN_ROSTER_SPREAD 64 /* peers told at once; they tell others */
 /* How long a host that no member knows by its code waits for one that does. */
-#define ENROL_REFUSED_MS 10000
+#define OWN_ROSTER_REFUSED_MS 10000
 /* How long codes are held for hosts that have not signed yet, after the last one was given. */
-#define ENROL_HOLD_MS 60000
+#define OWN_ROSTER_HOLD_MS 60000
 /* Hellos in a second whose signature is looked at in vain: a stranger says what it likes. */
-#define ENROL_VAIN 50
+#define OWN_ROSTER_VAIN 50
 
-struct enrol {
+struct own_roster {
 	struct roster *roster;
 	struct roster *held; /* given out as the top controller, and not signed yet */
 	uint64_t held_since; /* ms, of the last one */
@@ -48,24 +48,24 @@ struct enrol {
 	uint64_t refused_since; /* ms; 0: not refused */
 	uint64_t gained, gained_since; /* changes of others that were taken in, since (ms) */
 	bool pulling, leaving;
-	enrol_left_fn left;
-	const struct enrol_ops *ops;
+	own_roster_left_fn left;
+	const struct own_roster_ops *ops;
 };
 
-static struct log_limit enrol_log;
+static struct log_limit own_roster_log;
 
 /* ---- what the roster says ---- */
 
 /* Whether the roster still gives this host the code that it runs with. */
-static bool enrol_is_ours(struct agent *agent)
+static bool own_roster_is_ours(struct agent *agent)
 {
-	const struct roster_entry *e = roster_by_code(agent->enrol->roster, agent->self.index);
+	const struct roster_entry *e = roster_by_code(agent->own_roster->roster, agent->self.index);
 	const struct roster_entry *host;
 	char code[EH_CODE_TEXT] = "none";
 
 	if (e && !strcmp(e->host, agent->config->host))
 		return true;
-	host = roster_by_host(agent->enrol->roster, agent->config->host);
+	host = roster_by_host(agent->own_roster->roster, agent->config->host);
 	if (host && !host->left)
 		eh_code_format(&agent->config->topology, (struct eh_code){ 0, host->index }, code);
 	log_error("the roster gives code %s to %s; this host, %s, has code %s: %s", agent->code,
@@ -77,7 +77,7 @@ static bool enrol_is_ours(struct agent *agent)
 	return false;
 }
 
-static int enrol_apply(struct agent *agent)
+static int own_roster_apply(struct agent *agent)
 {
 	const struct roster_entry *e;
 	struct peer *p, *next;
@@ -85,11 +85,11 @@ static int enrol_apply(struct agent *agent)
 
 	for (p = peers_next(agent, NULL); p; p = next) {
 		next = peers_next(agent, p);
-		if (!roster_by_code(agent->enrol->roster, p->code.index))
+		if (!roster_by_code(agent->own_roster->roster, p->code.index))
 			peers_forget(p, "no longer a member");
 	}
-	for (size_t i = 0; (e = roster_at(agent->enrol->roster, i)); i++) {
-		if (!roster_is_member(agent->enrol->roster, e))
+	for (size_t i = 0; (e = roster_at(agent->own_roster->roster, i)); i++) {
+		if (!roster_is_member(agent->own_roster->roster, e))
 			continue;
 		err = peers_learn(agent, (struct eh_code){ 0, e->index }, e->host, &e->address);
 		if (err)
@@ -98,58 +98,58 @@ static int enrol_apply(struct agent *agent)
 	return 0;
 }
 
-static void enrol_on_save(evutil_socket_t fd, short what, void *arg)
+static void own_roster_on_save(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
 
-	store_write(agent, agent->enrol->roster);
+	store_write(agent, agent->own_roster->roster);
 }
 
-static void enrol_changed(struct agent *agent)
+static void own_roster_changed(struct agent *agent)
 {
 	/* a large file is written less often */
-	const unsigned int ms = ENROL_SAVE_MS + roster_count(agent->enrol->roster);
+	const unsigned int ms = OWN_ROSTER_SAVE_MS + roster_count(agent->own_roster->roster);
 
 	/* This host is meant to be absent from it. */
-	if (agent->enrol->leaving)
+	if (agent->own_roster->leaving)
 		return;
-	if (enrol_apply(agent))
+	if (own_roster_apply(agent))
 		log_error("out of memory: peers of the roster left out");
-	if (!enrol_is_ours(agent)) {
+	if (!own_roster_is_ours(agent)) {
 		agent_end(agent, 1);
 		return;
 	}
 	server_reload(agent);
 	/* A roster that only repeats the configuration need not be saved. */
-	if (enrol_version(agent) && !evtimer_pending(agent->enrol->timer, NULL))
-		clock_arm(agent->enrol->timer, ms);
+	if (own_roster_version(agent) && !evtimer_pending(agent->own_roster->timer, NULL))
+		clock_arm(agent->own_roster->timer, ms);
 }
 
 /* ---- exchange ---- */
 
-uint64_t enrol_version(struct agent *agent)
+uint64_t own_roster_version(struct agent *agent)
 {
-	return agent->enrol ? roster_stamp(agent->enrol->roster) : 0;
+	return agent->own_roster ? roster_stamp(agent->own_roster->roster) : 0;
 }
 
 /* Nobody uses up the versions: at this rate they last for two years. */
-static bool enrol_may_gain(struct enrol *e, uint64_t ahead)
+static bool own_roster_may_gain(struct own_roster *e, uint64_t ahead)
 {
 	const uint64_t now = clock_ms();
 
-	if (now - e->gained_since >= ENROL_GAIN_MS) {
+	if (now - e->gained_since >= OWN_ROSTER_GAIN_MS) {
 		e->gained_since = now;
 		e->gained = 0;
 	}
 	return e->gained + ahead <= ROSTER_STEP_MAX;
 }
 
-struct roster *enrol_held(struct agent *agent)
+struct roster *own_roster_held(struct agent *agent)
 {
-	struct enrol *e = agent->enrol;
+	struct own_roster *e = agent->own_roster;
 	const uint64_t now = clock_ms();
 
-	if (e->held && now - e->held_since >= ENROL_HOLD_MS) {
+	if (e->held && now - e->held_since >= OWN_ROSTER_HOLD_MS) {
 		roster_free(e->held);
 		e->held = NULL;
 	}
@@ -159,22 +159,22 @@ struct roster *enrol_held(struct agent *agent)
 	return e->held;
 }
 
-struct roster *enrol_roster(const struct agent *agent)
+struct roster *own_roster(const struct agent *agent)
 {
-	return agent->enrol->roster;
+	return agent->own_roster->roster;
 }
 
-struct peer *enrol_top(struct agent *agent)
+struct peer *own_roster_top(struct agent *agent)
 {
-	return agent->enrol->ops->top(agent);
+	return agent->own_roster->ops->top(agent);
 }
 
 /* Of what was found to hold. NULL, or what is wrong. */
-static const char *enrol_merge(struct agent *agent, const struct roster *theirs, bool *changed)
+static const char *own_roster_merge(struct agent *agent, const struct roster *theirs, bool *changed)
 {
-	struct enrol *e = agent->enrol;
+	struct own_roster *e = agent->own_roster;
 	uint64_t ahead = roster_ahead(e->roster, theirs);
-	int merged = enrol_may_gain(e, ahead) ? roster_merge(e->roster, theirs) : -ERANGE;
+	int merged = own_roster_may_gain(e, ahead) ? roster_merge(e->roster, theirs) : -ERANGE;
 
 	*changed = merged > 0;
 	if (merged == -ERANGE)
@@ -185,11 +185,11 @@ static const char *enrol_merge(struct agent *agent, const struct roster *theirs,
 		return "out of memory";
 	e->gained += ahead;
 	if (merged)
-		enrol_changed(agent);
+		own_roster_changed(agent);
 	return NULL;
 }
 
-const char *enrol_hear(struct agent *agent, struct peer *from, const json_t *body)
+const char *own_roster_hear(struct agent *agent, struct peer *from, const json_t *body)
 {
 	const char *why;
 	struct roster *theirs = roster_from_json(body, &why);
@@ -197,17 +197,18 @@ const char *enrol_hear(struct agent *agent, struct peer *from, const json_t *bod
 
 	if (!theirs)
 		return why;
-	vouch_filter(agent, agent->enrol->roster, theirs, from);
-	why = enrol_merge(agent, theirs, &changed);
+	vouch_filter(agent, agent->own_roster->roster, theirs, from);
+	why = own_roster_merge(agent, theirs, &changed);
 	roster_free(theirs);
 	return why;
 }
 
 /* The top controller has decided where this host is: it signs that. */
-static void enrol_adopt(struct agent *agent, const json_t *entry)
+static void own_roster_adopt(struct agent *agent, const json_t *entry)
 {
-	const struct roster_entry *own = roster_by_host(agent->enrol->roster, agent->config->host);
-	const uint64_t most = roster_changes(agent->enrol->roster) + ROSTER_STEP_MAX;
+	const struct roster_entry *own =
+		roster_by_host(agent->own_roster->roster, agent->config->host);
+	const uint64_t most = roster_changes(agent->own_roster->roster) + ROSTER_STEP_MAX;
 	struct roster_entry e;
 
 	if (roster_entry_from_json(&agent->config->topology, entry, &e))
@@ -218,56 +219,56 @@ static void enrol_adopt(struct agent *agent, const json_t *entry)
 		json_t *grant = e.proof;
 
 		if (!vouch_sign(agent, &agent->config->topology, &e) &&
-		    roster_add(agent->enrol->roster, &e) > 0)
-			enrol_decided(agent);
+		    roster_add(agent->own_roster->roster, &e) > 0)
+			own_roster_decided(agent);
 		json_decref(grant);
 	}
 	json_decref(e.proof);
 }
 
-const char *enrol_take(struct agent *agent, const json_t *answer)
+const char *own_roster_take(struct agent *agent, const json_t *answer)
 {
-	const char *why = enrol_hear(agent, NULL, answer);
+	const char *why = own_roster_hear(agent, NULL, answer);
 
 	if (!why)
-		enrol_adopt(agent, json_object_get(answer, "entry"));
+		own_roster_adopt(agent, json_object_get(answer, "entry"));
 	return why;
 }
 
-static void enrol_on_pulled(struct peer *from, bool reached)
+static void own_roster_on_pulled(struct peer *from, bool reached)
 {
-	from->agent->enrol->pulling = false;
+	from->agent->own_roster->pulling = false;
 }
 
-void enrol_pull(struct peer *from)
+void own_roster_pull(struct peer *from)
 {
-	struct enrol *e = from->agent->enrol;
+	struct own_roster *e = from->agent->own_roster;
 
 	/* One at a time: a peer with a newer roster will say so again. */
 	if (!e->pulling && !from->self)
-		e->pulling = !e->ops->exchange(from, enrol_on_pulled);
+		e->pulling = !e->ops->exchange(from, own_roster_on_pulled);
 }
 
 /* Decisions made here must not be lost with this node: its peers are told at once. */
-static void enrol_on_news(evutil_socket_t fd, short what, void *arg)
+static void own_roster_on_news(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
 	unsigned int n = 0;
 	struct peer *p;
 
-	for (p = peers_next(agent, NULL); p && n < ENROL_SPREAD; p = peers_next(agent, p))
-		if (!p->self && (p->up || p->said) && !agent->enrol->ops->exchange(p, NULL))
+	for (p = peers_next(agent, NULL); p && n < OWN_ROSTER_SPREAD; p = peers_next(agent, p))
+		if (!p->self && (p->up || p->said) && !agent->own_roster->ops->exchange(p, NULL))
 			n++;
 }
 
-void enrol_decided(struct agent *agent)
+void own_roster_decided(struct agent *agent)
 {
-	enrol_changed(agent);
-	if (!evtimer_pending(agent->enrol->news, NULL))
-		clock_arm(agent->enrol->news, ENROL_NEWS_MS);
+	own_roster_changed(agent);
+	if (!evtimer_pending(agent->own_roster->news, NULL))
+		clock_arm(agent->own_roster->news, OWN_ROSTER_NEWS_MS);
 }
 
-static bool enrol_is_vain(struct enrol *e)
+static bool own_roster_is_vain(struct own_roster *e)
 {
 	const uint64_t now = clock_ms();
 
@@ -275,12 +276,12 @@ static bool enrol_is_vain(struct enrol *e)
 		e->vain_since = now;
 		e->vain = 0;
 	}
-	return e->vain >= ENROL_VAIN;
+	return e->vain >= OWN_ROSTER_VAIN;
 }
 
 /* A code that another host has is decided in exchanges only, where all see both, or was here. */
-static bool enrol_is_news(const struct roster *ours, const struct roster *held,
-			  const struct roster_entry *e, const char *cn)
+static bool own_roster_is_news(const struct roster *ours, const struct roster *held,
+			       const struct roster_entry *e, const char *cn)
 {
 	const struct roster_entry *h = held ? roster_by_code(held, e->index) : NULL;
 	const struct roster_entry *has = roster_by_code(ours, e->index);
@@ -294,21 +295,21 @@ static bool enrol_is_news(const struct roster *ours, const struct roster *held,
 	       (e->version || !strcmp(has->address.text, e->address.text));
 }
 
-static void enrol_learn(struct agent *agent, const struct roster_entry *e)
+static void own_roster_learn(struct agent *agent, const struct roster_entry *e)
 {
 	struct roster *one = roster_new(&agent->config->topology);
 	bool changed = false;
 	struct peer *top;
 
 	if (one && roster_add(one, e) > 0)
-		enrol_merge(agent, one, &changed);
+		own_roster_merge(agent, one, &changed);
 	roster_free(one);
-	top = changed ? enrol_top(agent) : NULL;
+	top = changed ? own_roster_top(agent) : NULL;
 	if (top && top->self)
-		enrol_decided(agent);
+		own_roster_decided(agent);
 }
 
-void enrol_introduced(struct agent *agent, const char *cn, const json_t *body)
+void own_roster_introduced(struct agent *agent, const char *cn, const json_t *body)
 {
 	const json_t *entry = json_object_get(body, "entry");
 	struct roster_entry e;
@@ -316,38 +317,40 @@ void enrol_introduced(struct agent *agent, const char *cn, const json_t *body)
 
 	if (!entry || roster_entry_from_json(&agent->config->topology, entry, &e))
 		return;
-	if (enrol_is_news(agent->enrol->roster, agent->enrol->held, &e, cn) &&
-	    !enrol_is_vain(agent->enrol)) {
+	if (own_roster_is_news(agent->own_roster->roster, agent->own_roster->held, &e, cn) &&
+	    !own_roster_is_vain(agent->own_roster)) {
 		why = vouch_check(agent, &agent->config->topology, &e);
-		agent->enrol->vain += why != NULL;
+		agent->own_roster->vain += why != NULL;
 		if (!why)
-			enrol_learn(agent, &e);
-		else if (log_allowed(&enrol_log))
+			own_roster_learn(agent, &e);
+		else if (log_allowed(&own_roster_log))
 			log_warning("a hello of %s: its entry of the roster is ignored: %s", cn,
 				    why);
 	}
 	json_decref(e.proof);
 }
 
-json_t *enrol_entry(struct agent *agent)
+json_t *own_roster_entry(struct agent *agent)
 {
 	const struct roster_entry *e =
-		agent->enrol ? roster_by_host(agent->enrol->roster, agent->config->host) : NULL;
+		agent->own_roster ? roster_by_host(agent->own_roster->roster, agent->config->host)
+				  : NULL;
 
 	return e && e->proof ? roster_entry_to_json(&agent->config->topology, e) : NULL;
 }
 
-void enrol_seen(struct peer *from, const json_t *body)
+void own_roster_seen(struct peer *from, const json_t *body)
 {
 	struct agent *agent = from->agent;
 	uint64_t version;
 
-	enrol_introduced(agent, from->host, body);
-	if (!report_number(body, "roster", INT64_MAX, &version) && version > enrol_version(agent))
-		enrol_pull(from);
+	own_roster_introduced(agent, from->host, body);
+	if (!report_number(body, "roster", INT64_MAX, &version) &&
+	    version > own_roster_version(agent))
+		own_roster_pull(from);
 }
 
-static bool enrol_configures(const struct config *c, const struct peer *p)
+static bool own_roster_configures(const struct config *c, const struct peer *p)
 {
 	for (size_t i = 0; i < c->npeers; i++)
 		if (c->peers[i].code.index == p->code.index)
@@ -359,25 +362,26 @@ static bool enrol_configures(const struct config *c, const struct peer *p)
  * Configured addresses may differ between nodes and still be right for each. One that is not of our
  * configuration is known from its host, as what that has signed.
  */
-bool enrol_has_moved(const struct peer *p, const char *address)
+bool own_roster_has_moved(const struct peer *p, const char *address)
 {
-	const struct roster_entry *e = roster_by_code(p->agent->enrol->roster, p->code.index);
+	const struct roster_entry *e = roster_by_code(p->agent->own_roster->roster, p->code.index);
 
 	return address && e &&
-	       (e->version || (e->proof && !enrol_configures(p->agent->config, p))) &&
+	       (e->version || (e->proof && !own_roster_configures(p->agent->config, p))) &&
 	       strcmp(e->address.text, address);
 }
 
 /* ---- this host ---- */
 
-bool enrol_may_ask(struct agent *agent)
+bool own_roster_may_ask(struct agent *agent)
 {
-	const struct roster_entry *e = roster_by_host(agent->enrol->roster, agent->config->host);
+	const struct roster_entry *e =
+		roster_by_host(agent->own_roster->roster, agent->config->host);
 
-	return !agent->enrol->leaving && (agent->config->njoin || (e && e->version));
+	return !agent->own_roster->leaving && (agent->config->njoin || (e && e->version));
 }
 
-void enrol_refused(struct agent *agent)
+void own_roster_refused(struct agent *agent)
 {
 	uint64_t now = clock_ms();
 	struct peer *p;
@@ -386,12 +390,12 @@ void enrol_refused(struct agent *agent)
 	for (p = peers_next(agent, NULL); p; p = peers_next(agent, p)) {
 		if (!p->up)
 			continue;
-		agent->enrol->refused_since = 0;
+		agent->own_roster->refused_since = 0;
 		return;
 	}
-	if (!agent->enrol->refused_since)
-		agent->enrol->refused_since = now;
-	if (now - agent->enrol->refused_since < ENROL_REFUSED_MS)
+	if (!agent->own_roster->refused_since)
+		agent->own_roster->refused_since = now;
+	if (now - agent->own_roster->refused_since < OWN_ROSTER_REFUSED_MS)
 		return;
 	log_error("no member knows this host, %s, as node %s any more: restart the agent to join "
 		  "again",
@@ -399,7 +403,7 @@ void enrol_refused(struct agent *agent)
 	agent_end(agent, 1);
 }
 
-json_t *enrol_question(struct agent *agent, const char *code, bool runs)
+json_t *own_roster_question(struct agent *agent, const char *code, bool runs)
 {
 	json_t *o = json_pack("{s:s,s:s,s:s,s:s*,s:b}", "cluster", agent->config->cluster, "host",
 			      agent->config->host, "address", agent->config->address.text, "code",
@@ -411,7 +415,7 @@ json_t *enrol_question(struct agent *agent, const char *code, bool runs)
 	return NULL;
 }
 
-static void enrol_on_left(void *ctx, int status, const json_t *reply)
+static void own_roster_on_left(void *ctx, int status, const json_t *reply)
 {
 	const char *error = json_string_value(json_object_get(reply, "error"));
 	const struct peer *to = ctx;
@@ -423,15 +427,15 @@ static void enrol_on_left(void *ctx, int status, const json_t *reply)
 			 error		? error
 			 : *to->trouble ? to->trouble
 					: "no answer");
-		agent->enrol->left(agent, why);
+		agent->own_roster->left(agent, why);
 		return;
 	}
 	store_remove(agent);
-	agent->enrol->left(agent, NULL);
+	agent->own_roster->left(agent, NULL);
 }
 
 /* The other member with the lowest code, one that is up if possible. */
-static struct peer *enrol_someone(struct agent *agent)
+static struct peer *own_roster_someone(struct agent *agent)
 {
 	struct peer *p, *best = NULL;
 
@@ -443,12 +447,12 @@ static struct peer *enrol_someone(struct agent *agent)
 }
 
 /* Nobody else can say that this host leaves: it signs that. NULL: no memory. */
-static json_t *enrol_last_word(struct agent *agent)
+static json_t *own_roster_last_word(struct agent *agent)
 {
 	struct roster_entry e;
 	json_t *o = NULL;
 
-	if (roster_leaving(agent->enrol->roster, agent->config->host, &e))
+	if (roster_leaving(agent->own_roster->roster, agent->config->host, &e))
 		return json_null();
 	if (!vouch_sign(agent, &agent->config->topology, &e))
 		o = roster_entry_to_json(&agent->config->topology, &e);
@@ -456,37 +460,38 @@ static json_t *enrol_last_word(struct agent *agent)
 	return o;
 }
 
-static void enrol_tell(struct peer *to)
+static void own_roster_tell(struct peer *to)
 {
 	struct agent *agent = to->agent;
 	json_t *body = json_pack("{s:s,s:s,s:o}", "cluster", agent->config->cluster, "host",
-				 agent->config->host, "entry", enrol_last_word(agent));
+				 agent->config->host, "entry", own_roster_last_word(agent));
 
-	if (!body || link_request(to, "/v1/leave", body, 2 * ENROL_ASK_MS, enrol_on_left, to))
-		agent->enrol->left(agent, "out of memory");
+	if (!body ||
+	    link_request(to, "/v1/leave", body, 2 * OWN_ROSTER_ASK_MS, own_roster_on_left, to))
+		agent->own_roster->left(agent, "out of memory");
 }
 
-static void enrol_on_handed_over(struct peer *to, bool reached)
+static void own_roster_on_handed_over(struct peer *to, bool reached)
 {
 	if (reached)
-		enrol_tell(to);
+		own_roster_tell(to);
 	else
-		enrol_on_left(to, 0, NULL);
+		own_roster_on_left(to, 0, NULL);
 }
 
-void enrol_leave(struct agent *agent, enrol_left_fn done)
+void own_roster_leave(struct agent *agent, own_roster_left_fn done)
 {
-	struct peer *top = enrol_top(agent), *other = enrol_someone(agent);
+	struct peer *top = own_roster_top(agent), *other = own_roster_someone(agent);
 
-	agent->enrol->left = done;
-	agent->enrol->leaving = true;
-	evtimer_del(agent->enrol->timer);
+	agent->own_roster->left = done;
+	agent->own_roster->leaving = true;
+	evtimer_del(agent->own_roster->timer);
 	if (top && !top->self) {
-		enrol_tell(top);
+		own_roster_tell(top);
 	} else if (!other) {
 		store_remove(agent);
 		done(agent, NULL);
-	} else if (agent->enrol->ops->exchange(other, enrol_on_handed_over)) {
+	} else if (agent->own_roster->ops->exchange(other, own_roster_on_handed_over)) {
 		/* The member that decides for us must first know all that we decided. */
 		done(agent, "out of memory");
 	}
@@ -494,7 +499,7 @@ void enrol_leave(struct agent *agent, enrol_left_fn done)
 
 /* ---- set-up ---- */
 
-static int enrol_add_configured(struct agent *agent)
+static int own_roster_add_configured(struct agent *agent)
 {
 	const struct config *c = agent->config;
 
@@ -504,9 +509,9 @@ static int enrol_add_configured(struct agent *agent)
 		const struct roster_entry *in;
 
 		strcpy(e.host, p->host);
-		if (roster_add(agent->enrol->roster, &e) < 0)
+		if (roster_add(agent->own_roster->roster, &e) < 0)
 			return -ENOMEM;
-		in = roster_by_code(agent->enrol->roster, p->code.index);
+		in = roster_by_code(agent->own_roster->roster, p->code.index);
 		if (!in || strcmp(in->host, p->host))
 			log_warning("%s:%d: peer \"%s\": this code belongs to %s in the roster",
 				    c->file, p->line, p->text, in ? in->host : "no host");
@@ -514,47 +519,47 @@ static int enrol_add_configured(struct agent *agent)
 	return 0;
 }
 
-int enrol_init(struct agent *agent, const struct enrol_ops *ops, struct roster *roster)
+int own_roster_init(struct agent *agent, const struct own_roster_ops *ops, struct roster *roster)
 {
-	struct enrol *e = calloc(1, sizeof(*e));
+	struct own_roster *e = calloc(1, sizeof(*e));
 
-	agent->enrol = e;
+	agent->own_roster = e;
 	if (!e) {
 		roster_free(roster);
 		return -ENOMEM;
 	}
 	e->ops = ops;
 	e->roster = roster ?: roster_new(&agent->config->topology);
-	e->timer = evtimer_new(agent->base, enrol_on_save, agent);
-	e->news = evtimer_new(agent->base, enrol_on_news, agent);
-	if (!e->roster || !e->timer || !e->news || enrol_add_configured(agent) ||
-	    enrol_apply(agent)) {
+	e->timer = evtimer_new(agent->base, own_roster_on_save, agent);
+	e->news = evtimer_new(agent->base, own_roster_on_news, agent);
+	if (!e->roster || !e->timer || !e->news || own_roster_add_configured(agent) ||
+	    own_roster_apply(agent)) {
 		log_error("out of memory for the roster");
 		return -ENOMEM;
 	}
-	if (!enrol_is_ours(agent))
+	if (!own_roster_is_ours(agent))
 		return -EEXIST;
 	if (vouch_own(agent, e->roster) < 0)
 		log_error("cannot sign this host's entry with the key %s: others will not believe "
 			  "it",
 			  agent->config->key);
-	if (enrol_version(agent))
-		enrol_on_save(-1, 0, agent);
+	if (own_roster_version(agent))
+		own_roster_on_save(-1, 0, agent);
 	return 0;
 }
 
-void enrol_renewed(struct agent *agent)
+void own_roster_renewed(struct agent *agent)
 {
-	int made = agent->enrol ? vouch_own(agent, agent->enrol->roster) : 0;
+	int made = agent->own_roster ? vouch_own(agent, agent->own_roster->roster) : 0;
 
 	if (made > 0)
-		enrol_decided(agent);
+		own_roster_decided(agent);
 	else if (made < 0)
 		log_error("cannot sign with the key of the new certificate");
 }
 
 /* As it was: what it has signed stays with it. */
-static bool enrol_is_configured(const struct config *c, const struct config_peer *was)
+static bool own_roster_is_configured(const struct config *c, const struct config_peer *was)
 {
 	for (size_t i = 0; i < c->npeers; i++)
 		if (c->peers[i].code.index == was->code.index &&
@@ -564,26 +569,26 @@ static bool enrol_is_configured(const struct config *c, const struct config_peer
 	return false;
 }
 
-void enrol_reload(struct agent *agent, const struct config *old)
+void own_roster_reload(struct agent *agent, const struct config *old)
 {
 	for (size_t i = 0; i < old->npeers; i++)
-		if (!enrol_is_configured(agent->config, &old->peers[i]))
-			roster_drop(agent->enrol->roster, old->peers[i].code.index);
-	if (enrol_add_configured(agent))
+		if (!own_roster_is_configured(agent->config, &old->peers[i]))
+			roster_drop(agent->own_roster->roster, old->peers[i].code.index);
+	if (own_roster_add_configured(agent))
 		log_error("out of memory: new peers not added; reload again later");
-	if (vouch_own(agent, agent->enrol->roster) < 0)
+	if (vouch_own(agent, agent->own_roster->roster) < 0)
 		log_error("cannot sign with the key %s", agent->config->key);
-	enrol_changed(agent);
+	own_roster_changed(agent);
 }
 
-void enrol_exit(struct agent *agent)
+void own_roster_exit(struct agent *agent)
 {
-	struct enrol *e = agent->enrol;
+	struct own_roster *e = agent->own_roster;
 
 	if (!e)
 		return;
 	if (e->timer && evtimer_pending(e->timer, NULL))
-		enrol_on_save(-1, 0, agent);
+		own_roster_on_save(-1, 0, agent);
 	if (e->timer)
 		event_free(e->timer);
 	if (e->news)
@@ -591,5 +596,5 @@ void enrol_exit(struct agent *agent)
 	roster_free(e->roster);
 	roster_free(e->held);
 	free(e);
-	agent->enrol = NULL;
+	agent->own_roster = NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "job/kept.h"
+#include "job/keeper.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,15 +8,12 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <linux/ehsched.h>
 
 #include "base/agent.h"
 #include "net/peer.h"
 #include "wire/descriptors.h"
-#include "wire/frame.h"
-#include "wire/view.h"
 
-int kept_token(char token[ATTACH_TOKEN])
+int keeper_token(char token[ATTACH_TOKEN])
 {
 	uint64_t random[2];
 
@@ -26,8 +23,8 @@ int kept_token(char token[ATTACH_TOKEN])
 	return 0;
 }
 
-void kept_stay(struct launch_stay *stay, const struct agent *agent, const struct peer *other,
-	       const char *token, uint32_t number)
+void keeper_stay(struct launch_stay *stay, const struct agent *agent, const struct peer *other,
+		 const char *token, uint32_t number)
 {
 	stay->limit_ms = agent->config->job_limit;
 	stay->number = number;
@@ -36,19 +33,19 @@ void kept_stay(struct launch_stay *stay, const struct agent *agent, const struct
 		 peer_code(other));
 }
 
-void kept_say(int news, enum launch_word word)
+void keeper_say(int news, enum launch_word word)
 {
 	const uint32_t said = word;
 
 	send(news, &said, sizeof(said), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void kept_say_limit(int news, const struct agent *agent)
+void keeper_say_limit(int news, const struct agent *agent)
 {
-	kept_say(news, LAUNCH_LIMIT | agent->config->job_limit);
+	keeper_say(news, LAUNCH_LIMIT | agent->config->job_limit);
 }
 
-int kept_receive(int socket, struct launch_news *news, int *fds, int most)
+int keeper_receive(int socket, struct launch_news *news, int *fds, int most)
 {
 	struct iovec iov = { news, sizeof(*news) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
@@ -66,27 +63,4 @@ int kept_receive(int socket, struct launch_news *news, int *fds, int most)
 	for (int i = length == sizeof(*news) ? most : 0; i < n; i++)
 		close(got[i]);
 	return length == sizeof(*news) ? 1 : -1;
-}
-
-void kept_head_put(uint8_t out[KEPT_HEAD], const struct kept_head *h)
-{
-	frame_put_u32(out, h->uid);
-	frame_put_u32(out + 4, h->number);
-	frame_put_u32(out + 8, h->again);
-	frame_put_u32(out + 12, h->length);
-	memcpy(out + 16, h->token, KEPT_TOKEN);
-}
-
-int kept_head_get(struct kept_head *h, const uint8_t in[KEPT_HEAD])
-{
-	memset(h, 0, sizeof(*h));
-	h->uid = frame_get_u32(in);
-	h->number = frame_get_u32(in + 4);
-	h->again = frame_get_u32(in + 8);
-	h->length = frame_get_u32(in + 12);
-	memcpy(h->token, in + 16, KEPT_TOKEN);
-	if (frame_get_u32(in + 8) > 1 || h->number >= VIEW_TREES_MAX ||
-	    strlen(h->token) != KEPT_TOKEN || h->again != !h->length || h->length > EHS_PATH_MAX)
-		return -EPROTO;
-	return 0;
 }
