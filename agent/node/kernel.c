@@ -76,39 +76,37 @@ int kernel_get(struct agent *agent, struct node_view *view)
 			  kernel_on_node, view);
 }
 
-static int kernel_put_settings(const struct kernel *k, struct nl_msg *msg,
-			       const struct node_settings *set)
+/* Sets these. 0, or -errno with a text in why[]. */
+static int kernel_send_settings(struct agent *agent, const struct node_settings *set, char why[160])
 {
+	struct nl_msg *msg = kernel_message(agent, EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
+	const struct kernel *k = agent->kernel;
 	uint32_t limit = k->time_limit_max && set->time_limit > k->time_limit_max
 				 ? k->time_limit_max
 				 : set->time_limit;
 
-	return nla_put_u32(msg, EHS_A_NODE_THRESHOLD, set->threshold) ||
-			       nla_put_u32(msg, EHS_A_NODE_THRESHOLD_LENGTH, set->length) ||
-			       nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, set->index) ||
-			       nla_put_u32(msg, EHS_A_NODE_WEIGHT, set->weight) ||
-			       nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, limit) ||
-			       nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell) ||
-			       (k->has_processors &&
-				nla_put_u32(msg, EHS_A_NODE_PROCESSORS, set->processors))
-		       ? -ENOMEM
-		       : 0;
+	if (msg &&
+	    (nla_put_u32(msg, EHS_A_NODE_THRESHOLD, set->threshold) ||
+	     nla_put_u32(msg, EHS_A_NODE_THRESHOLD_LENGTH, set->length) ||
+	     nla_put_u32(msg, EHS_A_NODE_LOAD_INDEX, set->index) ||
+	     nla_put_u32(msg, EHS_A_NODE_WEIGHT, set->weight) ||
+	     nla_put_u32(msg, EHS_A_NODE_TIME_LIMIT, limit) ||
+	     nla_put_u32(msg, EHS_A_NODE_DWELL, set->dwell) ||
+	     (k->has_processors && nla_put_u32(msg, EHS_A_NODE_PROCESSORS, set->processors)))) {
+		nlmsg_free(msg);
+		msg = NULL;
+	}
+	return kernel_call(agent, msg, NULL, NULL, why);
 }
 
 int kernel_set(struct agent *agent, const struct node_settings *set, char why[160])
 {
-	struct nl_msg *msg;
 	int err;
 
 	why[0] = '\0';
 	/* Another socket that is about to be registered brings them, and first what they are bound by. */
 	if (agent->module && agent->kernel->asked < 0) {
-		msg = kernel_message(agent, EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
-		if (msg && kernel_put_settings(agent->kernel, msg, set)) {
-			nlmsg_free(msg);
-			msg = NULL;
-		}
-		err = kernel_order(agent, msg, why);
+		err = kernel_send_settings(agent, set, why);
 		if (err)
 			return err;
 	}
@@ -147,8 +145,9 @@ int kernel_counters(struct agent *agent, void (*each)(void *ctx, uint32_t reason
 	struct kernel_counting counting = { each, ctx };
 
 	/* They are for those who may see the tasks of all users, as the agent's socket may. */
-	return kernel_all(agent, kernel_message(agent, EHS_CMD_NODE_GET, NLM_F_REQUEST | NLM_F_ACK),
-			  kernel_on_counters, &counting);
+	return kernel_call(agent,
+			   kernel_message(agent, EHS_CMD_NODE_GET, NLM_F_REQUEST | NLM_F_ACK),
+			   kernel_on_counters, &counting, NULL);
 }
 
 /* ---- the module comes and goes ---- */
@@ -207,7 +206,6 @@ static int kernel_on_bounds(struct nl_msg *msg, void *arg)
 static int kernel_use(struct agent *agent, int fd, char why[160])
 {
 	struct kernel *k = agent->kernel;
-	struct nl_msg *msg;
 	int err = -ENOMEM;
 
 	kernel_close_agent(agent);
@@ -227,12 +225,7 @@ static int kernel_use(struct agent *agent, int fd, char why[160])
 	k->has_processors = false;
 	kernel_ask(agent, kernel_message(agent, EHS_CMD_NODE_GET, NLM_F_REQUEST), kernel_on_bounds,
 		   agent);
-	msg = kernel_message(agent, EHS_CMD_NODE_SET, NLM_F_REQUEST | NLM_F_ACK);
-	if (msg && kernel_put_settings(k, msg, &k->settings)) {
-		nlmsg_free(msg);
-		msg = NULL;
-	}
-	err = kernel_order(agent, msg, why);
+	err = kernel_send_settings(agent, &k->settings, why);
 	if (!err)
 		return 0;
 close_agent:

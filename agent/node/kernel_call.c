@@ -33,13 +33,14 @@ void kernel_wake(struct agent *agent)
 		event_active(agent->kernel->agent_event, EV_READ, 0);
 }
 
-int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160])
+int kernel_call(struct agent *agent, struct nl_msg *msg,
+		void (*each)(void *ctx, struct nlmsghdr *h), void *ctx, char why[160])
 {
 	struct kernel *k = agent->kernel;
 	int err;
 
 	if (k && k->agent) {
-		err = netlink_call(k->agent, &k->late, msg, why);
+		err = netlink_call(k->agent, &k->late, msg, each, ctx, why);
 		kernel_wake(agent);
 		return err;
 	}
@@ -47,19 +48,4 @@ int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160])
 	if (why)
 		snprintf(why, 160, "this agent is not registered with the module");
 	return -ENOTCONN;
-}
-
-int kernel_all(struct agent *agent, struct nl_msg *msg, void (*each)(void *ctx, struct nlmsghdr *h),
-	       void *ctx)
-{
-	struct kernel *k = agent->kernel;
-	int err = -ENOTCONN;
-
-	if (k && k->agent) {
-		err = netlink_list(k->agent, &k->late, msg, each, ctx);
-		kernel_wake(agent);
-	} else {
-		nlmsg_free(msg);
-	}
-	return err;
 }

@@ -39,13 +39,12 @@ struct kernel {
 /** Returns NULL if out of memory. */
 struct nl_msg *kernel_message(struct agent *agent, uint8_t cmd, int flags);
 /**
- * Sends and frees a message that takes the rights of the agent, with NLM_F_ACK. why[] may be NULL. 0;
- * -ENOMEM: `msg` is NULL; -ENOTCONN: not registered; or the kernel's -errno.
+ * Sends and frees a message that takes the rights of the agent, with NLM_F_ACK or NLM_F_DUMP. each()
+ * gets its answers (NULL: there are none); why[] may be NULL. 0; -ENOMEM: `msg` is NULL; -ENOTCONN:
+ * not registered; or the kernel's -errno.
  */
-int kernel_order(struct agent *agent, struct nl_msg *msg, char why[160]);
-/** The same for a list; each() gets its messages. */
-int kernel_all(struct agent *agent, struct nl_msg *msg, void (*each)(void *ctx, struct nlmsghdr *h),
-	       void *ctx);
+int kernel_call(struct agent *agent, struct nl_msg *msg,
+		void (*each)(void *ctx, struct nlmsghdr *h), void *ctx, char why[160]);
 /** After a call on the agent socket: what was put off meanwhile is not on it, and would not wake us. */
 void kernel_wake(struct agent *agent);
 /** The agent socket is readable: requests, and verdicts that the kernel refused. */

@@ -28,12 +28,12 @@ static struct nl_msg *kernel_about(struct agent *agent, uint8_t cmd, pid_t pid)
 
 int kernel_bypass(struct agent *agent, pid_t pid)
 {
-	return kernel_order(agent, kernel_about(agent, EHS_CMD_TASK_BYPASS, pid), NULL);
+	return kernel_call(agent, kernel_about(agent, EHS_CMD_TASK_BYPASS, pid), NULL, NULL, NULL);
 }
 
 int kernel_away(struct agent *agent, pid_t pid)
 {
-	return kernel_order(agent, kernel_about(agent, EHS_CMD_TASK_AWAY, pid), NULL);
+	return kernel_call(agent, kernel_about(agent, EHS_CMD_TASK_AWAY, pid), NULL, NULL, NULL);
 }
 
 int kernel_account(struct agent *agent, pid_t pid, const struct frame_exit *used)
@@ -57,7 +57,7 @@ int kernel_account(struct agent *agent, pid_t pid, const struct frame_exit *used
 			nlmsg_free(msg);
 			msg = NULL;
 		}
-	return kernel_order(agent, msg, NULL);
+	return kernel_call(agent, msg, NULL, NULL, NULL);
 }
 
 struct kernel_judged {
@@ -82,8 +82,8 @@ static void kernel_on_judged(void *ctx, struct nlmsghdr *h)
 int kernel_eligible(struct agent *agent, pid_t pid, enum ehs_reason *reason, uint64_t *started_ns)
 {
 	struct kernel_judged judged = { .answered = false };
-	int err = kernel_all(agent, kernel_about(agent, EHS_CMD_TASK_ELIGIBLE, pid),
-			     kernel_on_judged, &judged);
+	int err = kernel_call(agent, kernel_about(agent, EHS_CMD_TASK_ELIGIBLE, pid),
+			      kernel_on_judged, &judged, NULL);
 
 	if (!err && !judged.answered)
 		err = -EBADMSG;
@@ -123,7 +123,7 @@ int kernel_tasks(struct agent *agent, void (*each)(void *ctx, const struct kerne
 {
 	struct kernel_dump dump = { each, ctx };
 
-	return kernel_all(agent,
-			  kernel_message(agent, EHS_CMD_TASK_GET, NLM_F_REQUEST | NLM_F_DUMP),
-			  kernel_on_task, &dump);
+	return kernel_call(agent,
+			   kernel_message(agent, EHS_CMD_TASK_GET, NLM_F_REQUEST | NLM_F_DUMP),
+			   kernel_on_task, &dump, NULL);
 }

@@ -204,22 +204,6 @@ void netlink_forget(struct netlink_backlog *backlog)
 	}
 }
 
-/*
- * Whether the datagram answers the message with this number. The kernel sends each answer in a
- * datagram of its own.
- */
-static bool netlink_answers(const unsigned char *bytes, int n, uint32_t seq,
-			    struct netlink_error *error)
-{
-	struct nlmsghdr *h = (struct nlmsghdr *)bytes;
-
-	if (!nlmsg_ok(h, n) || h->nlmsg_type != NLMSG_ERROR || h->nlmsg_seq != seq ||
-	    h->nlmsg_len < NLMSG_HDRLEN + sizeof(struct nlmsgerr))
-		return false;
-	netlink_on_error(NULL, nlmsg_data(h), error);
-	return true;
-}
-
 /* Sends the message and frees it. Its number, or an error of libnl. */
 static int64_t netlink_begin(struct nl_sock *sk, struct netlink_backlog *backlog,
 			     struct nl_msg *msg)
@@ -239,26 +223,26 @@ static int64_t netlink_begin(struct nl_sock *sk, struct netlink_backlog *backlog
 	return err < 0 ? err : (int64_t)seq;
 }
 
-/* What there is of a list in this datagram. Whether it is the end. */
-static bool netlink_take(unsigned char *bytes, int n, struct netlink_error *error,
+/* An answer, or what there is of it in this datagram. Whether it is the end. */
+static bool netlink_take(struct nlmsghdr *h, int n, struct netlink_error *error,
 			 void (*each)(void *ctx, struct nlmsghdr *h), void *ctx)
 {
-	struct nlmsghdr *h = (struct nlmsghdr *)bytes;
-
 	for (; nlmsg_ok(h, n); h = nlmsg_next(h, &n)) {
 		if (h->nlmsg_type == NLMSG_DONE)
 			return true;
-		if (h->nlmsg_type == NLMSG_ERROR) {
+		if (h->nlmsg_type == NLMSG_ERROR &&
+		    h->nlmsg_len >= NLMSG_HDRLEN + sizeof(struct nlmsgerr)) {
 			netlink_on_error(NULL, nlmsg_data(h), error);
 			return true;
 		}
-		each(ctx, h);
+		if (each)
+			each(ctx, h);
 	}
 	return false;
 }
 
-int netlink_list(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
-		 void (*each)(void *ctx, struct nlmsghdr *h), void *ctx)
+int netlink_call(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
+		 void (*each)(void *ctx, struct nlmsghdr *h), void *ctx, char why[160])
 {
 	struct netlink_error error = { 0 };
 	unsigned char *bytes;
@@ -266,56 +250,34 @@ int netlink_list(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_
 	int64_t seq;
 	int n;
 
-	if (!msg)
-		return -ENOMEM;
-	seq = netlink_begin(sk, backlog, msg);
-	if (seq < 0)
-		return netlink_result(&error, seq, NULL);
-	/* The kernel sends the next part when this one was read. */
-	while (!over) {
-		n = netlink_read(sk, &bytes);
-		if (n == -NLE_NOMEM)
-			continue;
-		if (n < 0)
-			return netlink_result(&error, n, NULL);
-		if (((struct nlmsghdr *)bytes)->nlmsg_seq != seq) {
-			netlink_put_off(backlog, bytes, n);
-			continue;
-		}
-		over = netlink_take(bytes, n, &error, each, ctx);
-		free(bytes);
-	}
-	return netlink_result(&error, 0, NULL);
-}
-
-int netlink_call(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
-		 char why[160])
-{
-	struct netlink_error error = { 0 };
-	unsigned char *bytes;
-	int64_t seq, err;
-	int n;
-
 	if (why)
 		why[0] = '\0';
 	if (!msg)
 		return -ENOMEM;
-	err = seq = netlink_begin(sk, backlog, msg);
-	/* it answers while we send, but others of its messages may come before the answer */
-	while (err >= 0) {
+	seq = netlink_begin(sk, backlog, msg);
+	if (seq < 0)
+		return netlink_result(&error, seq, why);
+	/*
+	 * It answers while we send, but others of its messages may come before the answer. Of a list it
+	 * sends the next part when this one was read. Each answer is in a datagram of its own.
+	 */
+	while (!over) {
+		struct nlmsghdr *h;
+
 		n = netlink_read(sk, &bytes);
 		if (n == -NLE_NOMEM)
 			continue;
-		if (n < 0) {
-			err = n;
-		} else if (netlink_answers(bytes, n, seq, &error)) {
-			free(bytes);
-			break;
-		} else {
+		if (n < 0)
+			return netlink_result(&error, n, why);
+		h = (struct nlmsghdr *)bytes;
+		if (!nlmsg_ok(h, n) || h->nlmsg_seq != seq) {
 			netlink_put_off(backlog, bytes, n);
+			continue;
 		}
+		over = netlink_take(h, n, &error, each, ctx);
+		free(bytes);
 	}
-	return netlink_result(&error, err, why);
+	return netlink_result(&error, 0, why);
 }
 
 void netlink_want_texts(struct nl_sock *sk, bool capped)

@@ -34,14 +34,12 @@ struct netlink_backlog {
 	struct netlink_late *first, *last;
 };
 /**
- * As netlink_do(), for a message with NLM_F_ACK and without an answer of its own, on a
- * non-blocking socket on which events come as well: those are put off.
+ * As netlink_do(), for a message with NLM_F_ACK or NLM_F_DUMP, on a non-blocking socket on which
+ * events come as well: those are put off. each() gets the messages before the ACK, or those of the
+ * list; NULL: they are dropped.
  */
 int netlink_call(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
-		 char why[160]);
-/** The same for a list (NLM_F_DUMP), or an answer before the ACK: each() gets the messages. */
-int netlink_list(struct nl_sock *sk, struct netlink_backlog *backlog, struct nl_msg *msg,
-		 void (*each)(void *ctx, struct nlmsghdr *h), void *ctx);
+		 void (*each)(void *ctx, struct nlmsghdr *h), void *ctx, char why[160]);
 /**
  * The next datagram, put off or not, which the caller frees. Its length; -NLE_AGAIN: there is none;
  * -NLE_NOMEM: some were lost; or another error of libnl.
