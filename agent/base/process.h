@@ -7,6 +7,7 @@
 #define AGENT_BASE_PROCESS_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct process {
@@ -14,8 +15,13 @@ struct process {
 	double cpu; /**< seconds of processor time that it has used, without children */
 	int64_t memory; /**< resident bytes */
 	uint64_t start; /**< clock_ticks() */
+	int nice;
 };
 
 int process_look(pid_t pid, struct process *out); /**< 0, or -ESRCH: there is none */
+/** The same of an open /proc/PID, which is of this process also when its number is used again. */
+int process_look_at(int proc, struct process *out);
+/** Opens a file of an open directory, as /proc/PID. NULL: errno is set. */
+FILE *process_open(int directory, const char *name);
 
 #endif

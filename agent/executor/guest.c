@@ -485,9 +485,10 @@ struct guest *guest_new(struct peer *from)
 /* ---- of an earlier agent ---- */
 
 /* ehlaunch removes a directory when it is empty, so there is somebody in it. */
-static void guest_end_orphan(struct agent *agent, const char *id)
+static void guest_end_orphan(void *ctx, const char *id)
 {
 	static struct log_limit limit;
+	struct agent *agent = ctx;
 
 	for (const struct guest *g = agent->guests->list; g; g = g->next)
 		if (g->place && !strcmp(g->place->id, id))
@@ -504,7 +505,7 @@ static void guest_on_orphans(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
 
-	cgroup_guest_each(agent, guest_end_orphan);
+	cgroup_guest_each(agent, guest_end_orphan, agent);
 	for (struct guest *g = agent->guests->list; g; g = g->next) {
 		if (!g->view_ino || g->view_ino == GUEST_ANY_VIEW)
 			continue;

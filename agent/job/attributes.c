@@ -11,14 +11,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "wire/job.h"
 #include "wire/sched.h"
 
 #define ATTRIBUTES_LIMIT 25 /* columns of the name of a limit in /proc/PID/limits */
 
-static int attributes_read_at(int folder, const char *path, char *text, size_t size)
+static int attributes_read_at(int proc, const char *path, char *text, size_t size)
 {
-	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
@@ -32,38 +33,24 @@ static int attributes_read_at(int folder, const char *path, char *text, size_t s
 }
 
 /* /proc/PID/status, to be freed. It is long if the user is in many groups. NULL: errno is set. */
-static char *attributes_status(int folder)
+static char *attributes_status(int proc)
 {
-	char *text = NULL, *more;
-	size_t size = 0, have = 0;
-	ssize_t n = 1;
-	int fd, err;
+	FILE *f = process_open(proc, "status");
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t n;
+	int err;
 
-	fd = openat(folder, "status", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!f)
 		return NULL;
-	while (n > 0) {
-		if (have + 1 >= size) {
-			size = size ? 2 * size : 4096;
-			more = realloc(text, size);
-			if (!more)
-				goto fail;
-			text = more;
-		}
-		n = read(fd, text + have, size - have - 1);
-		if (n > 0)
-			have += n;
-	}
-	if (n < 0)
-		goto fail;
-	close(fd);
-	text[have] = '\0';
-	return text;
-
-fail:
+	errno = EIO; /* for an empty one */
+	/* All of it, as it has no NUL. */
+	n = getdelim(&text, &size, '\0', f);
 	err = errno;
+	fclose(f);
+	if (n >= 0)
+		return text;
 	free(text);
-	close(fd);
 	errno = err;
 	return NULL;
 }
@@ -78,20 +65,20 @@ static int attributes_line(const char *status, const char *name, int base, uint6
 	return 0;
 }
 
-static int attributes_login_of(int folder, uint32_t *loginuid)
+static int attributes_login_of(int proc, uint32_t *loginuid)
 {
 	char text[16];
-	int err = attributes_read_at(folder, "loginuid", text, sizeof(text));
+	int err = attributes_read_at(proc, "loginuid", text, sizeof(text));
 
 	*loginuid = err ? JOB_LOGINUID_UNSET : strtoul(text, NULL, 10);
 	return err == -ENOENT ? 0 : err; /* a kernel without audit */
 }
 
 /* A line for each limit, in the order of their numbers, behind one of titles: a name of 25 columns, soft, hard. */
-static int attributes_limits(int folder, uint64_t hard[JOB_RLIMITS])
+static int attributes_limits(int proc, uint64_t hard[JOB_RLIMITS])
 {
 	char text[4096], *line = text, *at;
-	int err = attributes_read_at(folder, "limits", text, sizeof(text));
+	int err = attributes_read_at(proc, "limits", text, sizeof(text));
 
 	for (int i = 0; !err && i < JOB_RLIMITS; i++) {
 		line += strcspn(line, "\n");
@@ -105,23 +92,6 @@ static int attributes_limits(int folder, uint64_t hard[JOB_RLIMITS])
 			err = -EIO;
 	}
 	return err;
-}
-
-/* The 17th field after its name, which may have anything in it. */
-static int attributes_nice(int folder, int32_t *nice)
-{
-	char text[1024], *at;
-	int err = attributes_read_at(folder, "stat", text, sizeof(text));
-
-	if (err)
-		return err;
-	at = strrchr(text, ')');
-	for (int i = 0; at && i < 17; i++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return -EIO;
-	*nice = strtol(at, NULL, 10);
-	return 0;
 }
 
 /* How many processors it may use; 0: no fewer than this agent. */
@@ -139,15 +109,14 @@ static int attributes_cpus(pid_t pid)
 	return n < all ? n : 0;
 }
 
-static void attributes_take_in(pid_t pid, int folder, const char *status,
-			       uint64_t traits[JOB_TRAITS])
+static void attributes_take_in(pid_t pid, int proc, const char *status, uint64_t traits[JOB_TRAITS])
 {
 	struct sched_attributes sched = { .size = sizeof(sched) };
 	uint64_t huge_pages;
 	int ioprio, cpus;
 	char oom[32];
 
-	if (attributes_read_at(folder, "oom_score_adj", oom, sizeof(oom)) ||
+	if (attributes_read_at(proc, "oom_score_adj", oom, sizeof(oom)) ||
 	    syscall(SYS_sched_getattr, pid, &sched, sizeof(sched), 0))
 		return;
 	if (attributes_line(status, "\nCapInh:\t", 16, &traits[JOB_CAP_INHERITABLE]) ||
@@ -192,22 +161,24 @@ int attributes_read(pid_t pid, uid_t uid, struct attributes_who *out, uint64_t t
 	char path[32], *status = NULL, *line;
 	uint64_t flag = 0;
 	unsigned int real, user;
-	int folder, err;
+	struct process process;
+	int proc, err;
 
 	/* Of one process: when it has ended nothing more can be read, also if the pid is reused. */
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
+	proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
 		return -errno;
-	err = attributes_login_of(folder, &out->loginuid);
-	err = err ?: attributes_limits(folder, out->hard);
-	err = err ?: attributes_nice(folder, &out->nice);
+	err = attributes_login_of(proc, &out->loginuid);
+	err = err ?: attributes_limits(proc, out->hard);
+	err = err ?: process_look_at(proc, &process);
 	if (err)
-		goto close_folder;
-	status = attributes_status(folder);
+		goto close_proc;
+	out->nice = process.nice;
+	status = attributes_status(proc);
 	if (!status) {
 		err = -errno;
-		goto close_folder;
+		goto close_proc;
 	}
 	line = strstr(status, "\nUid:\t");
 	if (!line || sscanf(line, "\nUid:\t%u %u", &real, &user) != 2 || user != uid)
@@ -218,10 +189,10 @@ int attributes_read(pid_t pid, uid_t uid, struct attributes_who *out, uint64_t t
 	if (!err && traits) {
 		attributes_keep_own(uid, traits);
 		if (real == uid)
-			attributes_take_in(pid, folder, status, traits);
+			attributes_take_in(pid, proc, status, traits);
 	}
 	free(status);
-close_folder:
-	close(folder);
+close_proc:
+	close(proc);
 	return err;
 }

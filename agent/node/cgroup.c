@@ -21,12 +21,15 @@
 #include <unistd.h>
 
 #include "base/agent.h"
-#include "base/log.h"
 #include "base/ehlaunch.h"
+#include "base/log.h"
+#include "base/process.h"
 #include "wire/launch.h"
 #include "wire/view.h"
 
-#define CGROUP_NOTE 16 /* bytes of a value, with its NUL */
+#define CGROUP_NOTE 24 /* bytes of a value, with its NUL */
+#define CGROUP_TEXT 1024 /* of a file of which the beginning matters */
+#define CGROUP_PATH (PATH_MAX + 8) /* of a line of /proc/PID/cgroup */
 
 enum cgroup_kind { CGROUP_MANAGED, CGROUP_ALL, CGROUP_GUEST, CGROUP_KINDS };
 
@@ -49,96 +52,114 @@ int cgroup_guest_fd(struct agent *agent)
 
 /* ---- files of a directory ---- */
 
-/* Whether it has processes: 1 or 0, or -errno: not known. -ENOENT: it is not there; -EBADF: none is. */
-static int cgroup_look(struct agent *agent, enum cgroup_kind kind, const char *folder)
+/* Reads a short file of a directory. -errno: it cannot. */
+static int cgroup_read(struct agent *agent, enum cgroup_kind kind, const char *directory,
+		       const char *file, char text[CGROUP_TEXT])
 {
-	char name[320], text[128];
+	char name[320];
 	ssize_t n;
 	int fd;
 
-	snprintf(name, sizeof(name), "%s/cgroup.events", folder);
+	snprintf(name, sizeof(name), "%s/%s", directory, file);
 	fd = openat(agent->cgroup->fds[kind], name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
+	n = read(fd, text, CGROUP_TEXT - 1);
 	if (n < 0)
 		n = -errno;
 	close(fd);
 	if (n < 0)
 		return n;
 	text[n] = '\0';
-	return !!strstr(text, "populated 1");
+	return 0;
+}
+
+/* Whether it has processes: 1 or 0, or -errno: not known. -ENOENT: it is not there; -EBADF: none is. */
+static int cgroup_look(struct agent *agent, enum cgroup_kind kind, const char *directory)
+{
+	char text[CGROUP_TEXT];
+	int err = cgroup_read(agent, kind, directory, "cgroup.events", text);
+
+	return err ?: !!strstr(text, "populated 1");
 }
 
 /* Also if that is not known. */
-static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const char *folder)
+static bool cgroup_populated(struct agent *agent, enum cgroup_kind kind, const char *directory)
 {
-	const int has = cgroup_look(agent, kind, folder);
+	const int has = cgroup_look(agent, kind, directory);
 
 	return has && has != -ENOENT && has != -EBADF;
 }
 
-/* ---- guests ---- */
-
-/* Of an open /proc/PID. */
-static FILE *cgroup_proc(int folder, const char *name)
+/* Reads what ehlaunch has noted of a directory. False: there is no such note. */
+static bool cgroup_noted(struct agent *agent, enum cgroup_kind kind, const char *directory,
+			 const char *note, char value[CGROUP_NOTE])
 {
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char path[320];
+	ssize_t n;
 
-	if (!f && fd >= 0)
-		close(fd);
-	return f;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", agent->cgroup->fds[kind], directory);
+	n = getxattr(path, note, value, CGROUP_NOTE - 1);
+	if (n >= 0)
+		value[n] = '\0';
+	return n >= 0;
 }
 
-/* When it was started; 0: not known. */
-static uint64_t cgroup_proc_start(int folder)
+/* Where a process is, by its /proc/PID/cgroup, which is closed. False: not known. */
+static bool cgroup_path_of(FILE *f, char path[CGROUP_PATH])
 {
-	FILE *f = cgroup_proc(folder, "stat");
-	unsigned long long start = 0;
-	char line[1024], *at = NULL;
+	bool found = false;
 
-	/* The name in brackets may have anything in it. The 20th field after it. */
-	if (f && fgets(line, sizeof(line), f))
-		at = strrchr(line, ')');
-	for (int i = 0; at && i < 20; i++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		start = strtoull(at, NULL, 10);
+	while (f && !found && fgets(path, CGROUP_PATH, f))
+		found = !strncmp(path, "0::", 3);
 	if (f)
 		fclose(f);
-	return start;
+	if (found)
+		memmove(path, path + 3, strcspn(path + 3, "\n") + 1);
+	path[found ? strcspn(path, "\n") : 0] = '\0';
+	return found;
 }
+
+/* Calls `call` with the name of each directory that has processes. */
+static void cgroup_each(struct agent *agent, enum cgroup_kind kind,
+			void (*call)(void *ctx, const char *name), void *ctx)
+{
+	int fd = openat(agent->cgroup->fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	while (dir && (d = readdir(dir)))
+		if (d->d_type == DT_DIR && d->d_name[0] != '.' &&
+		    cgroup_populated(agent, kind, d->d_name))
+			call(ctx, d->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+/* ---- guests ---- */
 
 /*
  * Whether it is in this guest's directory, and not in one that somebody has made with the same name
  * elsewhere.
  */
-static bool cgroup_proc_has(const struct cgroup *c, int folder, const char *id)
+static bool cgroup_proc_has(const struct cgroup *c, int proc, const char *id)
 {
-	FILE *f = cgroup_proc(folder, "cgroup");
-	char line[PATH_MAX + 8], path[2 * PATH_MAX + 8];
+	char its_path[CGROUP_PATH], path[CGROUP_PATH + PATH_MAX];
 	struct stat its, wanted;
-	bool has = false;
 
-	if (!f)
+	if (!cgroup_path_of(process_open(proc, "cgroup"), its_path))
 		return false;
-	while (!has && fgets(line, sizeof(line), f)) {
-		if (strncmp(line, "0::", 3))
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		snprintf(path, sizeof(path), "%s%s", c->mount, line + 3);
-		has = !stat(path, &its) && !fstatat(c->fds[CGROUP_GUEST], id, &wanted, 0) &&
-		      its.st_ino == wanted.st_ino && its.st_dev == wanted.st_dev;
-	}
-	fclose(f);
-	return has;
+	snprintf(path, sizeof(path), "%s%s", c->mount, its_path);
+	return !stat(path, &its) && !fstatat(c->fds[CGROUP_GUEST], id, &wanted, 0) &&
+	       its.st_ino == wanted.st_ino && its.st_dev == wanted.st_dev;
 }
 
 bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid, uint64_t ticks)
 {
+	struct process process;
 	char path[32];
-	uint64_t start;
 	bool has;
 	int fd;
 
@@ -146,8 +167,8 @@ bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid, uint64_t t
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	start = cgroup_proc_start(fd);
-	has = start && start <= ticks && cgroup_proc_has(agent->cgroup, fd, id);
+	has = !process_look_at(fd, &process) && process.start && process.start <= ticks &&
+	      cgroup_proc_has(agent->cgroup, fd, id);
 	close(fd);
 	return has;
 }
@@ -156,15 +177,11 @@ bool cgroup_guest_has(struct agent *agent, const char *id, pid_t pid, uint64_t t
 static uint64_t cgroup_guest_note(struct agent *agent, const char *id, const char *note,
 				  uint64_t none)
 {
-	char path[320], value[24];
-	ssize_t n;
+	char value[CGROUP_NOTE];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", cgroup_guest_fd(agent), id);
-	n = getxattr(path, note, value, sizeof(value) - 1);
-	if (n <= 0)
-		return none;
-	value[n] = '\0';
-	return strtoull(value, NULL, 10);
+	return cgroup_noted(agent, CGROUP_GUEST, id, note, value) && *value
+		       ? strtoull(value, NULL, 10)
+		       : none;
 }
 
 uint64_t cgroup_guest_view(struct agent *agent, const char *id)
@@ -181,19 +198,10 @@ uid_t cgroup_guest_user(struct agent *agent, const char *id, uid_t none)
 static int64_t cgroup_guest_number(struct agent *agent, const char *id, const char *file,
 				   const char *word)
 {
-	char name[320], text[1024], *at = text;
-	ssize_t n;
-	int fd;
+	char text[CGROUP_TEXT], *at = text;
 
-	snprintf(name, sizeof(name), "%s/%s", id, file);
-	fd = openat(cgroup_guest_fd(agent), name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (cgroup_read(agent, CGROUP_GUEST, id, file, text) || !*text)
 		return -1;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return -1;
-	text[n] = '\0';
 	if (word)
 		at = strstr(text, word);
 	return at ? strtoll(at + (word ? strlen(word) : 0), NULL, 10) : -1;
@@ -215,22 +223,9 @@ int64_t cgroup_guest_starved(struct agent *agent, const char *id)
 	return cgroup_guest_number(agent, id, "memory.events", "oom_kill ");
 }
 
-void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, const char *id))
+void cgroup_guest_each(struct agent *agent, void (*call)(void *ctx, const char *id), void *ctx)
 {
-	int fd = openat(cgroup_guest_fd(agent), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *d;
-
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((d = readdir(dir)))
-		if (d->d_type == DT_DIR && d->d_name[0] != '.' &&
-		    cgroup_populated(agent, CGROUP_GUEST, d->d_name))
-			call(agent, d->d_name);
-	closedir(dir);
+	cgroup_each(agent, CGROUP_GUEST, call, ctx);
 }
 
 bool cgroup_guest_empty(struct agent *agent, const char *id)
@@ -284,7 +279,7 @@ static bool cgroup_find_place(struct agent *agent, const char *path, enum cgroup
 
 		if (strncmp(at + 1, cgroup_names[kind], n) || at[n + 1] != '/')
 			continue;
-		length = strcspn(at + n + 2, "/\n");
+		length = strcspn(at + n + 2, "/");
 		if (!length || length >= sizeof(out->name))
 			continue;
 		memcpy(out->name, at + n + 2, length);
@@ -299,35 +294,17 @@ static bool cgroup_find_place(struct agent *agent, const char *path, enum cgroup
 /* Where this process is. False: in no session, and no guest. */
 static bool cgroup_place_of(struct agent *agent, pid_t pid, struct cgroup_place *out)
 {
-	char path[40], line[PATH_MAX + 8];
-	bool found = false;
-	FILE *f;
+	char name[40], path[CGROUP_PATH];
 
 	if (agent->cgroup->fds[CGROUP_MANAGED] < 0)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
+	if (!cgroup_path_of(fopen(name, "re"), path))
 		return false;
-	while (!found && fgets(line, sizeof(line), f))
-		for (int i = 0; i < CGROUP_KINDS && !found && !strncmp(line, "0::", 3); i++)
-			found = cgroup_find_place(agent, line + 3, i, out);
-	fclose(f);
-	return found;
-}
-
-/* Reads a note of a session. False: there is no such note. */
-static bool cgroup_noted(struct agent *agent, const struct cgroup_place *at, const char *attribute,
-			 char value[CGROUP_NOTE])
-{
-	char path[128];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", agent->cgroup->fds[at->kind], at->name);
-	n = getxattr(path, attribute, value, CGROUP_NOTE - 1);
-	if (n >= 0)
-		value[n] = '\0';
-	return n >= 0;
+	for (int i = 0; i < CGROUP_KINDS; i++)
+		if (cgroup_find_place(agent, path, i, out))
+			return true;
+	return false;
 }
 
 struct cgroup_session cgroup_session_of(struct agent *agent, pid_t pid)
@@ -342,8 +319,8 @@ struct cgroup_session cgroup_session_of(struct agent *agent, pid_t pid)
 	if (s.guest)
 		return s;
 	s.leaves = at.kind == CGROUP_ALL;
-	s.retries = cgroup_noted(agent, &at, LAUNCH_NOTE_RETRY, value);
-	if (cgroup_noted(agent, &at, LAUNCH_NOTE_VIEW, value))
+	s.retries = cgroup_noted(agent, at.kind, at.name, LAUNCH_NOTE_RETRY, value);
+	if (cgroup_noted(agent, at.kind, at.name, LAUNCH_NOTE_VIEW, value))
 		s.view = view_parse(value);
 	return s;
 }
@@ -356,23 +333,6 @@ bool cgroup_session_name(struct agent *agent, pid_t pid, char name[64])
 		return false;
 	strcpy(name, at.name);
 	return true;
-}
-
-static void cgroup_each_in(struct agent *agent, enum cgroup_kind kind,
-			   void (*call)(void *ctx, const char *name), void *ctx)
-{
-	int fd = openat(agent->cgroup->fds[kind], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *d;
-
-	if (!dir && fd >= 0)
-		close(fd);
-	while (dir && (d = readdir(dir)))
-		if (d->d_type == DT_DIR && d->d_name[0] != '.' &&
-		    cgroup_populated(agent, kind, d->d_name))
-			call(ctx, d->d_name);
-	if (dir)
-		closedir(dir);
 }
 
 struct cgroup_seen {
@@ -392,7 +352,7 @@ bool cgroup_guest_sees(struct agent *agent, uint64_t view)
 {
 	struct cgroup_seen s = { .agent = agent, .view = view };
 
-	cgroup_each_in(agent, CGROUP_GUEST, cgroup_see, &s);
+	cgroup_each(agent, CGROUP_GUEST, cgroup_see, &s);
 	return s.found;
 }
 
@@ -400,8 +360,8 @@ void cgroup_session_each(struct agent *agent, void (*call)(void *ctx, const char
 {
 	if (agent->cgroup->fds[CGROUP_MANAGED] < 0)
 		return;
-	cgroup_each_in(agent, CGROUP_MANAGED, call, ctx);
-	cgroup_each_in(agent, CGROUP_ALL, call, ctx);
+	cgroup_each(agent, CGROUP_MANAGED, call, ctx);
+	cgroup_each(agent, CGROUP_ALL, call, ctx);
 }
 
 void cgroup_session_processes(struct agent *agent, const char *name,
@@ -409,16 +369,13 @@ void cgroup_session_processes(struct agent *agent, const char *name,
 {
 	char path[320];
 	FILE *f;
-	int pid, fd;
+	int pid;
 
 	if (agent->cgroup->fds[CGROUP_MANAGED] < 0 || strchr(name, '/') || *name == '.')
 		return;
 	snprintf(path, sizeof(path), "%s/cgroup.procs", name);
 	for (int kind = CGROUP_MANAGED; kind <= CGROUP_ALL; kind++) {
-		fd = openat(agent->cgroup->fds[kind], path, O_RDONLY | O_CLOEXEC);
-		f = fd < 0 ? NULL : fdopen(fd, "r");
-		if (!f && fd >= 0)
-			close(fd);
+		f = process_open(agent->cgroup->fds[kind], path);
 		while (f && fscanf(f, "%d", &pid) == 1)
 			call(ctx, pid);
 		if (f)

@@ -61,7 +61,7 @@ uid_t cgroup_guest_user(struct agent *agent, const char *id, uid_t none);
 /** Whether a guest with processes is in that namespace. */
 bool cgroup_guest_sees(struct agent *agent, uint64_t view);
 /** Calls `call` with the ID of each guest that has processes. */
-void cgroup_guest_each(struct agent *agent, void (*call)(struct agent *agent, const char *id));
+void cgroup_guest_each(struct agent *agent, void (*call)(void *ctx, const char *id), void *ctx);
 /** Has all processes of a guest killed by ehlaunch, if there are some. */
 void cgroup_guest_kill(struct agent *agent, const char *id);
 
