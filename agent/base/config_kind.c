@@ -122,177 +122,79 @@ static void kind_free_texts(void *record, const struct config_option *o)
 	free(*list);
 }
 
-const struct config_kind config_kind_text = {
-	.type = CFGT_STR,
-	.check = kind_check_text,
-	.take = kind_take_text,
-	.is_same = kind_same_text,
-	.free = kind_free_pointer,
-};
+#define KIND_TEXT                                                            \
+	.type = CFGT_STR, .take = kind_take_text, .is_same = kind_same_text, \
+	.free = kind_free_pointer
+#define KIND_TEXTS \
+	.type = CFGT_STR, .is_list = true, .take = kind_take_texts, .free = kind_free_texts
 
-const struct config_kind config_kind_path = {
-	.type = CFGT_STR,
-	.check = kind_check_path,
-	.take = kind_take_text,
-	.is_same = kind_same_text,
-	.free = kind_free_pointer,
-};
+const struct config_kind config_kind_text = { KIND_TEXT, .check = kind_check_text };
+const struct config_kind config_kind_path = { KIND_TEXT, .check = kind_check_path };
+const struct config_kind config_kind_file = { KIND_TEXT, .check = kind_check_file };
+const struct config_kind config_kind_texts = { KIND_TEXTS };
+const struct config_kind config_kind_paths = { KIND_TEXTS, .check = kind_check_path };
 
-const struct config_kind config_kind_file = {
-	.type = CFGT_STR,
-	.check = kind_check_file,
-	.take = kind_take_text,
-	.is_same = kind_same_text,
-	.free = kind_free_pointer,
-};
+/* ---- strings of a form, and rules of a site ---- */
 
-const struct config_kind config_kind_texts = {
-	.type = CFGT_STR,
-	.is_list = true,
-	.take = kind_take_texts,
-	.free = kind_free_texts,
-};
-
-const struct config_kind config_kind_paths = {
-	.type = CFGT_STR,
-	.is_list = true,
-	.check = kind_check_path,
-	.take = kind_take_texts,
-	.free = kind_free_texts,
-};
-
-/* ---- rules of a site ---- */
-
-static int kind_check_count(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given,
-			    unsigned int most)
+static int kind_check_form(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
 {
-	if (cfg_opt_size(given) <= most)
-		return 0;
-	cfg_error(cfg, "%s: more than %u items", o->name, most);
-	return -1;
-}
+	const struct config_kind *kind = o->kind;
 
-static int kind_check_items(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
-{
-	return kind_check_count(cfg, o, given, SITE_ITEMS_MAX);
-}
-
-static int kind_check_who(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
-{
-	if (kind_check_items(cfg, o, given))
+	if (kind->most && cfg_opt_size(given) > kind->most) {
+		cfg_error(cfg, "%s: more than %u items", o->name, kind->most);
 		return -1;
-	if (site_who_is_good(kind_latest(given)))
+	}
+	if (kind->check_first && kind->check_first(cfg, o, given))
+		return -1;
+	if (kind->is_good(kind_latest(given)))
 		return 0;
-	cfg_error(cfg, "%s: \"%s\" is not USER, UID, @GROUP or @GID", o->name, kind_latest(given));
+	cfg_error(cfg, "%s: \"%s\" %s", o->name, kind_latest(given), kind->is_bad);
 	return -1;
 }
 
-static int kind_check_user_map(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
-{
-	if (kind_check_items(cfg, o, given))
-		return -1;
-	if (site_map_is_good(kind_latest(given)))
-		return 0;
-	cfg_error(
-		cfg,
-		"%s: \"%s\" is not \"*\" or THERE=HERE, the names of two users, the second not root",
-		o->name, kind_latest(given));
-	return -1;
-}
-
-static int kind_check_program(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
-{
-	if (kind_check_items(cfg, o, given) || kind_check_path(cfg, o, given))
-		return -1;
-	if (site_path_is_good(kind_latest(given)))
-		return 0;
-	cfg_error(cfg, "%s: \"%s\" has \".\", \"..\", \"//\" or a control character in it", o->name,
-		  kind_latest(given));
-	return -1;
-}
-
-static int kind_check_label(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
-{
-	if (kind_check_count(cfg, o, given, SITE_LABELS_MAX))
-		return -1;
-	if (site_label_is_good(kind_latest(given)))
-		return 0;
-	cfg_error(cfg,
-		  "%s: \"%s\" is not a label: at most %d letters, digits, \".\", \"_\" and \"-\"",
-		  o->name, kind_latest(given), SITE_LABEL_MAX);
-	return -1;
-}
-
-static int kind_check_label_rule(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
-{
-	if (kind_check_items(cfg, o, given) || kind_check_text(cfg, o, given))
-		return -1;
-	if (site_label_rule_is_good(kind_latest(given)))
-		return 0;
-	cfg_error(
-		cfg,
-		"%s: \"%s\" is not LABEL:PATH with an absolute path without \".\", \"..\" and \"//\"",
-		o->name, kind_latest(given));
-	return -1;
-}
-
-static int kind_check_node(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
-{
-	if (kind_check_items(cfg, o, given))
-		return -1;
-	if (cert_is_host(kind_latest(given)))
-		return 0;
-	cfg_error(cfg, "%s: \"%s\" is not a name that a host can have", o->name,
-		  kind_latest(given));
-	return -1;
-}
+#define KIND_RULES KIND_TEXTS, .check = kind_check_form, .most = SITE_ITEMS_MAX
+#define KIND_DIGITS(number) KIND_QUOTED(number)
+#define KIND_QUOTED(number) #number
 
 const struct config_kind config_kind_nodes = {
-	.type = CFGT_STR,
-	.is_list = true,
-	.check = kind_check_node,
-	.take = kind_take_texts,
-	.free = kind_free_texts,
+	KIND_RULES,
+	.is_good = cert_is_host,
+	.is_bad = "is not a name that a host can have",
 };
 
 const struct config_kind config_kind_labels = {
-	.type = CFGT_STR,
-	.is_list = true,
-	.check = kind_check_label,
-	.take = kind_take_texts,
-	.free = kind_free_texts,
+	KIND_TEXTS,
+	.check = kind_check_form,
+	.most = SITE_LABELS_MAX,
+	.is_good = site_label_is_good,
+	.is_bad = "is not a label: at most " KIND_DIGITS(
+		SITE_LABEL_MAX) " letters, digits, \".\", \"_\" and \"-\"",
 };
 
 const struct config_kind config_kind_label_rules = {
-	.type = CFGT_STR,
-	.is_list = true,
-	.check = kind_check_label_rule,
-	.take = kind_take_texts,
-	.free = kind_free_texts,
+	KIND_RULES,
+	.check_first = kind_check_text,
+	.is_good = site_label_rule_is_good,
+	.is_bad = "is not LABEL:PATH with an absolute path without \".\", \"..\" and \"//\"",
 };
 
 const struct config_kind config_kind_whos = {
-	.type = CFGT_STR,
-	.is_list = true,
-	.check = kind_check_who,
-	.take = kind_take_texts,
-	.free = kind_free_texts,
+	KIND_RULES,
+	.is_good = site_who_is_good,
+	.is_bad = "is not USER, UID, @GROUP or @GID",
 };
 
 const struct config_kind config_kind_user_map = {
-	.type = CFGT_STR,
-	.is_list = true,
-	.check = kind_check_user_map,
-	.take = kind_take_texts,
-	.free = kind_free_texts,
+	KIND_RULES,
+	.is_good = site_map_is_good,
+	.is_bad = "is not \"*\" or THERE=HERE, the names of two users, the second not root",
 };
 
 const struct config_kind config_kind_programs = {
-	.type = CFGT_STR,
-	.is_list = true,
-	.check = kind_check_program,
-	.take = kind_take_texts,
-	.free = kind_free_texts,
+	KIND_RULES,
+	.check_first = kind_check_path,
+	.is_good = site_path_is_good,
+	.is_bad = "has \".\", \"..\", \"//\" or a control character in it",
 };
 
 /* ---- numbers ---- */
@@ -471,15 +373,11 @@ static bool kind_same_code(const void *a, const void *b, const struct config_opt
 	return x->index == y->index;
 }
 
-static int kind_check_address(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
+static bool kind_is_address(const char *text)
 {
 	struct address address;
 
-	if (!address_parse(kind_latest(given), &address))
-		return 0;
-	cfg_error(cfg, "%s: \"%s\" is not ADDRESS:PORT or [ADDRESS]:PORT with a numeric address",
-		  o->name, kind_latest(given));
-	return -1;
+	return !address_parse(text, &address);
 }
 
 static int kind_take_address(void *record, const struct config_option *o, cfg_opt_t *given)
@@ -507,15 +405,11 @@ int config_parse_join(const char *text, struct address *out)
 	return address_parse(with, out);
 }
 
-static int kind_check_join(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
+static bool kind_is_join(const char *text)
 {
 	struct address address;
 
-	if (!config_parse_join(kind_latest(given), &address))
-		return 0;
-	cfg_error(cfg, "%s: \"%s\" is not ADDRESS or ADDRESS:PORT with a numeric address", o->name,
-		  kind_latest(given));
-	return -1;
+	return !config_parse_join(text, &address);
 }
 
 static int kind_check_host(cfg_t *cfg, const struct config_option *o, cfg_opt_t *given)
@@ -550,7 +444,9 @@ const struct config_kind config_kind_code = {
 
 const struct config_kind config_kind_address = {
 	.type = CFGT_STR,
-	.check = kind_check_address,
+	.check = kind_check_form,
+	.is_good = kind_is_address,
+	.is_bad = "is not ADDRESS:PORT or [ADDRESS]:PORT with a numeric address",
 	.take = kind_take_address,
 	.is_same = kind_same_address,
 };
@@ -558,7 +454,9 @@ const struct config_kind config_kind_address = {
 const struct config_kind config_kind_join = {
 	.type = CFGT_STR,
 	.is_list = true,
-	.check = kind_check_join,
+	.check = kind_check_form,
+	.is_good = kind_is_join,
+	.is_bad = "is not ADDRESS or ADDRESS:PORT with a numeric address",
 	.free = kind_free_pointer,
 };
 

@@ -40,6 +40,12 @@ struct config_kind {
 	bool is_list;
 	/** Checks the latest value while the parser is on its line. 0, or -1 after cfg_error(). */
 	int (*check)(cfg_t *cfg, const struct config_option *option, cfg_opt_t *given);
+	/** Of kind_check_form(): a check that comes first; how many items there may be, 0: any number;
+	 *  whether the value is good, and what is said of one that is not. */
+	int (*check_first)(cfg_t *cfg, const struct config_option *option, cfg_opt_t *given);
+	unsigned int most;
+	bool (*is_good)(const char *value);
+	const char *is_bad;
 	/** Copies what was given, or the default, into a record of zeros. 0 or -ENOMEM. */
 	int (*take)(void *record, const struct config_option *option, cfg_opt_t *given);
 	bool (*is_same)(const void *a, const void *b, const struct config_option *option);
