@@ -30,11 +30,6 @@
 
 static struct log_limit admission_log;
 
-static void admission_refuse(struct server_answer *to, int status, const char *why)
-{
-	server_answer(to, status, json_pack("{s:s}", "error", why));
-}
-
 struct admission_question {
 	struct agent *agent;
 	struct server_answer *answer;
@@ -56,7 +51,7 @@ static void admission_on_passed(void *ctx, int status, const json_t *reply)
 			 why		    ? why
 			 : *q->top->trouble ? q->top->trouble
 					    : "timed out");
-		admission_refuse(q->answer, 503, text);
+		server_refuse(q->answer, 503, text);
 	}
 	free(q);
 }
@@ -69,8 +64,8 @@ static void admission_pass(struct peer *top, const char *path, const json_t *bod
 	json_t *copy;
 
 	if (hops >= ADMISSION_HOPS_MAX) {
-		admission_refuse(answer, 503,
-				 "the members do not agree on the top controller: try again");
+		server_refuse(answer, 503,
+			      "the members do not agree on the top controller: try again");
 		return;
 	}
 	q = malloc(sizeof(*q));
@@ -84,7 +79,7 @@ static void admission_pass(struct peer *top, const char *path, const json_t *bod
 no_memory:
 	free(q);
 	json_decref(copy);
-	admission_refuse(answer, 503, "out of memory");
+	server_refuse(answer, 503, "out of memory");
 }
 
 /* Checks common to joins and leaves. False: refused. */
@@ -98,11 +93,11 @@ static bool admission_check(struct agent *agent, struct peer *from, const json_t
 	if (!cluster || !*host || !**host || strlen(*host) > ADDRESS_HOST_MAX ||
 	    (json_object_get(body, "hops") &&
 	     report_number(body, "hops", ADMISSION_HOPS_MAX, hops))) {
-		admission_refuse(answer, 400, "cluster, host or hops is missing or malformed");
+		server_refuse(answer, 400, "cluster, host or hops is missing or malformed");
 		return false;
 	}
 	if (strcmp(cluster, agent->config->cluster)) {
-		admission_refuse(answer, 403, "the cluster name differs");
+		server_refuse(answer, 403, "the cluster name differs");
 		return false;
 	}
 	/* Members may pass on requests of others; without hops a host speaks for itself. */
@@ -111,7 +106,7 @@ static bool admission_check(struct agent *agent, struct peer *from, const json_t
 			log_warning("refused %s (CN %s): it asked on behalf of host %s",
 				    from ? from->text : "a stranger", server_answer_host(answer),
 				    *host);
-		admission_refuse(answer, 403, "the host is not the CN of the certificate");
+		server_refuse(answer, 403, "the host is not the CN of the certificate");
 		return false;
 	}
 	return true;
@@ -222,19 +217,19 @@ void admission_on_join(struct agent *agent, struct peer *from, const json_t *bod
 	if (*versions_say(why, "protocol", agent->config->host, &agent->protocol, host, &theirs)) {
 		if (log_allowed(&admission_log))
 			log_warning("%s may not join: %s", host, why);
-		admission_refuse(answer, 403, why);
+		server_refuse(answer, 403, why);
 		return;
 	}
 	if (!where || address_parse(where, &address)) {
-		admission_refuse(answer, 400, "address is missing, or not ADDRESS:PORT");
+		server_refuse(answer, 400, "address is missing, or not ADDRESS:PORT");
 		return;
 	}
 	if (code && (eh_code_parse(&agent->config->topology, code, &wish) || wish.level)) {
-		admission_refuse(answer, 400, "code is not a node code of this topology");
+		server_refuse(answer, 400, "code is not a node code of this topology");
 		return;
 	}
 	if (!top)
-		admission_refuse(answer, 503, "the top controller is not known yet: try again");
+		server_refuse(answer, 503, "the top controller is not known yet: try again");
 	else if (top->self)
 		admission_decide(agent, host, &address, code ? &wish.index : NULL,
 				 code && json_is_true(json_object_get(body, "runs")), answer);
@@ -279,18 +274,18 @@ void admission_on_leave(struct agent *agent, struct peer *from, const json_t *bo
 		return;
 	/* Nobody can prove that a host has asked for this: it says so itself, to who decides. */
 	if (hops) {
-		admission_refuse(answer, 403, "a host leaves by its own word only");
+		server_refuse(answer, 403, "a host leaves by its own word only");
 		return;
 	}
 	/* When the top controller leaves, another member decides. */
 	if (top && !top->self && strcmp(top->host, host)) {
-		admission_refuse(answer, 503,
-				 "another member decides, as the top controller: try again");
+		server_refuse(answer, 503,
+			      "another member decides, as the top controller: try again");
 		return;
 	}
 	why = admission_let_go(agent, host, json_object_get(body, "entry"), &left);
 	if (why) {
-		admission_refuse(answer, 400, why);
+		server_refuse(answer, 400, why);
 		return;
 	}
 	if (left) {

@@ -471,19 +471,16 @@ void credits_on_message(struct agent *agent, struct peer *from, const json_t *bo
 	int err;
 
 	if (!agent->credits) {
-		server_answer(answer, 404,
-			      json_pack("{s:s}", "error", "this node uses another policy"));
+		server_refuse(answer, 404, "this node uses another policy");
 		return;
 	}
 	err = from->self ? -EINVAL : credits_receive(agent, from, body, &in);
 	if (!in.answer)
 		return;
 	if (err == -EPERM)
-		server_answer(in.answer, 403,
-			      json_pack("{s:s}", "error", "the sender may not say this"));
+		server_refuse(in.answer, 403, "the sender may not say this");
 	else if (err == -EINVAL)
-		server_answer(in.answer, 400,
-			      json_pack("{s:s}", "error", "not a message about credits"));
+		server_refuse(in.answer, 400, "not a message about credits");
 	else
 		server_answer(in.answer, 200, NULL);
 }

@@ -15,6 +15,7 @@
 #include "net/client.h"
 #include "net/link.h"
 #include "net/peer.h"
+#include "net/server_answer.h"
 
 #define EXCHANGE_ASK_MS 2000
 #define EXCHANGE_PARTS 65536 /* of one exchange: a peer may say that anything differs */
@@ -129,7 +130,7 @@ free_exchange:
 static json_t *exchange_refuse(const char *why, int *status)
 {
 	*status = 400;
-	return json_pack("{s:s}", "error", why);
+	return server_answer_error(why);
 }
 
 json_t *exchange_on_get(struct agent *agent, struct peer *from, const json_t *body, int *status)

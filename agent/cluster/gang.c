@@ -485,11 +485,6 @@ void gang_end_all(struct agent *agent)
 
 /* ---- messages in ---- */
 
-static json_t *gang_error(const char *why)
-{
-	return json_pack("{s:s}", "error", why);
-}
-
 static void gang_on_occupy(struct agent *agent, const struct peer *from, uint64_t tid,
 			   const json_t *body, uint64_t offer, struct server_answer *answer)
 {
@@ -498,7 +493,7 @@ static void gang_on_occupy(struct agent *agent, const struct peer *from, uint64_
 
 	if (report_number(body, "stamp", GANG_NUMBER_MAX, &stamp) || !stamp ||
 	    report_number(body, "lease", UINT32_MAX, &wished)) {
-		server_answer(answer, 400, gang_error("not a message of a gang"));
+		server_refuse(answer, 400, "not a message of a gang");
 		return;
 	}
 	lease = (uint32_t)wished;
@@ -507,7 +502,7 @@ static void gang_on_occupy(struct agent *agent, const struct peer *from, uint64_
 			answer, 200,
 			json_pack("{s:I, s:i}", "stamp", (json_int_t)stamp, "lease", (int)lease));
 	else if (offer)
-		server_answer(answer, 409, gang_error("this node does not belong to this gang"));
+		server_refuse(answer, 409, "this node does not belong to this gang");
 	else
 		server_answer(answer, 200, NULL);
 }
@@ -528,14 +523,14 @@ void gang_on_message(struct agent *agent, struct peer *from, const json_t *body,
 		if (log_allowed(&gang_log))
 			log_warning("%s (%s) sent an invalid message of a gang", peer_code(from),
 				    peer_host(from));
-		server_answer(answer, 400, gang_error("not a message of a gang"));
+		server_refuse(answer, 400, "not a message of a gang");
 	} else if (!strcmp(type, "occupy")) {
 		gang_on_occupy(agent, from, tid, body, offer, answer);
 	} else if (!strcmp(type, "release")) {
 		seat_release(agent, from, tid, offer);
 		server_answer(answer, 200, NULL);
 	} else {
-		server_answer(answer, 400, gang_error("not a message of a gang"));
+		server_refuse(answer, 400, "not a message of a gang");
 	}
 }
 

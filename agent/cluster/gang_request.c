@@ -281,7 +281,7 @@ void gang_request_on_message(struct agent *agent, struct peer *from, const json_
 	if (!home || report_number(body, "gang", GANG_NUMBER_MAX, &tid) || !tid ||
 	    report_number(body, "level", t->l, &level) || !json_is_number(threshold) ||
 	    !(json_number_value(threshold) >= 0 && json_number_value(threshold) <= 2)) {
-		server_answer(answer, 400, json_pack("{s:s}", "error", "not a request for a gang"));
+		server_refuse(answer, 400, "not a request for a gang");
 		return;
 	}
 	refused = request_may(agent, from, home, (unsigned int)level);
@@ -289,16 +289,15 @@ void gang_request_on_message(struct agent *agent, struct peer *from, const json_
 		log_warning("%s (%s) sent a request for a gang of %s, which it may not send",
 			    peer_code(from), peer_host(from), peer_code(home));
 	if (refused) {
-		server_answer(answer, refused,
-			      json_pack("{s:s}", "error",
-					refused == 409 ? "this node is not the top controller"
-						       : "the sender may not ask for this"));
+		server_refuse(answer, refused,
+			      refused == 409 ? "this node is not the top controller"
+					     : "the sender may not ask for this");
 		return;
 	}
 	why = request_below(agent, home, tid, json_number_value(threshold),
 			    level < rank ? (unsigned int)level : rank, request_on_done, answer);
 	if (why)
-		server_answer(answer, 503, json_pack("{s:s}", "error", why));
+		server_refuse(answer, 503, why);
 }
 
 int gang_request_init(struct agent *agent)

@@ -34,10 +34,7 @@ json_t *hello_new(struct agent *agent)
 		(json_int_t)own_roster_version(agent), "revoked", (json_int_t)revoked_number(agent),
 		"entry", own_roster_entry(agent), "release", agent->release);
 
-	if (!o || !versions_put(o, &agent->protocol))
-		return o;
-	json_decref(o);
-	return NULL;
+	return versions_put(o, &agent->protocol);
 }
 
 bool hello_fits(struct peer *p, const json_t *said, char why[VERSIONS_TEXT])
@@ -156,17 +153,6 @@ void hello_greet(struct peer *p)
 
 /* ---- of others ---- */
 
-/* The answer that refuses a version has ours, so that the other side sees it, too. NULL: no memory. */
-static json_t *hello_refusal(struct agent *agent, const char *why)
-{
-	json_t *o = json_pack("{s:s}", "error", why);
-
-	if (!o || !versions_put(o, &agent->protocol))
-		return o;
-	json_decref(o);
-	return NULL;
-}
-
 int hello_check(struct agent *agent, const struct net_caller *caller, const json_t *said,
 		struct peer **from, json_t **reply)
 {
@@ -202,7 +188,8 @@ int hello_check(struct agent *agent, const struct net_caller *caller, const json
 	if (!hello_fits(p, said, why)) {
 		if (log_allowed(&hello_refusals))
 			log_warning("refused %s (%s): %s", peer_code(p), peer_host(p), why);
-		*reply = hello_refusal(agent, why);
+		/* with ours, so that the other side sees it, too */
+		*reply = versions_put(server_answer_error(why), &agent->protocol);
 		return 403;
 	}
 	if (own_roster_has_moved(p, json_string_value(json_object_get(said, "address")))) {

@@ -458,10 +458,9 @@ void hierarchy_on_message(struct agent *agent, struct peer *from, const json_t *
 
 	err = from->self ? -EINVAL : hierarchy_receive(agent, from, body, &in);
 	if (err == -EINVAL || err == -EPERM) {
-		server_answer(answer, err == -EPERM ? 403 : 400,
-			      json_pack("{s:s}", "error",
-					err == -EPERM ? "the sender may not say this"
-						      : "not a hierarchy message"));
+		server_refuse(answer, err == -EPERM ? 403 : 400,
+			      err == -EPERM ? "the sender may not say this"
+					    : "not a hierarchy message");
 		return;
 	}
 	if (in.answer && !strcmp(type, eh_message_name(EH_MSG_ASK)))

@@ -134,11 +134,6 @@ static bool lapse_is_majority(const struct agent *agent, unsigned int *alive, un
 	return 2 * *alive > *all;
 }
 
-static void lapse_on_answer(void *ctx, int status, const json_t *reply)
-{
-	/* If it lives, it was identified: link.c. */
-}
-
 static void lapse_add(struct peer *p, uint64_t ms)
 {
 	const uint64_t limit = lapse_limit(p->agent);
@@ -167,8 +162,9 @@ static void lapse_look(struct peer *p, bool majority)
 			lapse_add(p, now - p->watched_at);
 	}
 	p->watched_at = now;
+	/* If it lives, it is identified, whatever it answers: link.c. */
 	p->probed = !p->up && !server_hears(p->agent, p) &&
-		    !link_request(p, "/v1/guests", NULL, LAPSE_ASK_MS, lapse_on_answer, p);
+		    !link_request(p, "/v1/guests", NULL, LAPSE_ASK_MS, NULL, NULL);
 }
 
 /* From here on this host is the top. What it knew is good if it was just now. */

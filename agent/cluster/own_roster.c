@@ -409,10 +409,7 @@ json_t *own_roster_question(struct agent *agent, const char *code, bool runs)
 			      agent->config->host, "address", agent->config->address.text, "code",
 			      code, "runs", (int)runs);
 
-	if (!o || !versions_put(o, &agent->protocol))
-		return o;
-	json_decref(o);
-	return NULL;
+	return versions_put(o, &agent->protocol);
 }
 
 static void own_roster_on_left(void *ctx, int status, const json_t *reply)

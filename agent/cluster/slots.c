@@ -467,18 +467,16 @@ void slots_on_message(struct agent *agent, struct peer *from, const json_t *body
 		if (log_allowed(&slots_log))
 			log_warning("%s (%s) sent a message about slots that is invalid",
 				    peer_code(from), peer_host(from));
-		server_answer(answer, 400,
-			      json_pack("{s:s}", "error", "not a message about slots"));
+		server_refuse(answer, 400, "not a message about slots");
 		return;
 	}
 	if (!slots_is_top(agent)) {
-		server_answer(answer, 404,
-			      json_pack("{s:s}", "error", "this is not the top controller"));
+		server_refuse(answer, 404, "this is not the top controller");
 		return;
 	}
 	t = slots_tell(agent->slots, from->code.index, claims, n);
 	if (!t || slots_decide(agent, t)) {
-		server_answer(answer, 503, json_pack("{s:s}", "error", "out of memory"));
+		server_refuse(answer, 503, "out of memory");
 		return;
 	}
 	users = json_array();

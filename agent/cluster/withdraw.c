@@ -34,10 +34,6 @@ static struct log_limit withdraw_log;
 
 /* ---- lists of others ---- */
 
-static void withdraw_on_told(void *ctx, int status, const json_t *reply)
-{
-}
-
 static json_t *withdraw_body(const struct agent *agent)
 {
 	return json_pack("{s:I,s:s}", "number", (json_int_t)revoked_number(agent), "list",
@@ -55,8 +51,7 @@ static void withdraw_spread(struct agent *agent, const struct peer *except)
 		if (p->self || p == except || !(p->up || p->said))
 			continue;
 		body = withdraw_body(agent);
-		if (body &&
-		    !link_request(p, "/v1/revoked", body, WITHDRAW_ASK_MS, withdraw_on_told, NULL))
+		if (body && !link_request(p, "/v1/revoked", body, WITHDRAW_ASK_MS, NULL, NULL))
 			n++;
 	}
 }

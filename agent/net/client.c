@@ -26,7 +26,7 @@ struct client_call {
 	char *reply;
 	size_t reply_length;
 	int status;
-	client_reply_fn done;
+	client_reply_fn done; /* NULL: nobody waits, or has been told already */
 	void *ctx;
 };
 
@@ -46,6 +46,15 @@ static void client_free(struct client_call *r)
 	free(r->body);
 	free(r->reply);
 	free(r);
+}
+
+static void client_tell(struct client_call *r, int status, const json_t *reply)
+{
+	client_reply_fn done = r->done;
+
+	r->done = NULL;
+	if (done)
+		done(r->ctx, status, reply);
 }
 
 static void client_on_response(void *ctx, int status)
@@ -101,7 +110,7 @@ static void client_on_closed(void *ctx, bool clean)
 				log_warning("the answer of %s is ignored: it %s", r->to, why);
 		}
 	}
-	r->done(r->ctx, clean ? r->status : 0, clean ? reply : NULL);
+	client_tell(r, clean ? r->status : 0, clean ? reply : NULL);
 	json_decref(reply);
 	client_free(r);
 }
@@ -112,7 +121,7 @@ static void client_on_time(evutil_socket_t fd, short what, void *arg)
 
 	if (r->stream)
 		h2_stream_abort(r->stream);
-	r->done(r->ctx, 0, NULL);
+	client_tell(r, 0, NULL);
 	client_free(r);
 }
 
@@ -177,17 +186,12 @@ int client_init(struct agent *agent)
 	return agent->client ? 0 : -ENOMEM;
 }
 
-/* The one that waited has been told already. */
-static void client_ignore(void *ctx, int status, const json_t *reply)
-{
-}
-
 static struct client_call *client_next_to_tell(struct client *client)
 {
 	struct client_call *r;
 
 	LIST_FOREACH(r, &client->calls, open)
-		if (r->done != client_ignore)
+		if (r->done)
 			break;
 	return r;
 }
@@ -196,17 +200,13 @@ void client_end(struct agent *agent)
 {
 	struct client *client = agent->client;
 	struct client_call *r;
-	client_reply_fn done;
 
 	if (!client)
 		return;
 	client->over = true;
 	/* their streams stay: what is queued in them still goes out */
-	while ((r = client_next_to_tell(client))) {
-		done = r->done;
-		r->done = client_ignore;
-		done(r->ctx, 0, NULL);
-	}
+	while ((r = client_next_to_tell(client)))
+		client_tell(r, 0, NULL);
 }
 
 void client_exit(struct agent *agent)

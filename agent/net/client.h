@@ -12,7 +12,7 @@
 
 struct agent;
 
-/** `reply` is borrowed and may be NULL; status 0: no answer in time. */
+/** `reply` is borrowed and may be NULL; status 0: no answer in time. A call without this: nobody waits. */
 typedef void (*client_reply_fn)(void *ctx, int status, const json_t *reply);
 /** JSON over POST (GET if there is no body), over this connection and now. `to` is the other host's name,
  *  for the log, and stays where it is until the call ends. `done` is called exactly once, later. 0, or

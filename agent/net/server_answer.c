@@ -110,6 +110,11 @@ json_t *server_answer_error(const char *what)
 	return json_pack("{s:s}", "error", what);
 }
 
+void server_refuse(struct server_answer *to, int status, const char *why)
+{
+	server_answer(to, status, server_answer_error(why));
+}
+
 const char *server_answer_host(const struct server_answer *a)
 {
 	return a->call.host ?: "";
@@ -163,7 +168,7 @@ static void answer_give_up(struct server_answer *a, int status, const char *why)
 	free(a->body);
 	a->body = NULL;
 	request_body_read(&a->request);
-	server_answer(a, status, server_answer_error(why));
+	server_refuse(a, status, why);
 }
 
 static void answer_late(void *ctx)

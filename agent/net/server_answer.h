@@ -20,6 +20,8 @@ struct quota_host;
 /** A request that is answered later, by exactly one server_answer(). */
 struct server_answer;
 void server_answer(struct server_answer *to, int status, json_t *body_stolen);
+/** The same, with a body that says what is wrong. */
+void server_refuse(struct server_answer *to, int status, const char *why);
 /** Calls `gone` if nobody waits for the answer any more; server_answer() still must follow. */
 void server_answer_watch(struct server_answer *a, void (*gone)(void *ctx), void *ctx);
 /** CN of the caller's certificate; only within the handler. */

@@ -47,11 +47,14 @@ struct versions versions_of(const json_t *message)
 	return v;
 }
 
-int versions_put(json_t *message, const struct versions *v)
+json_t *versions_put(json_t *message, const struct versions *v)
 {
-	return json_object_set_new(
-		message, "protocol",
-		json_pack("{s:I,s:I}", "min", (json_int_t)v->min, "max", (json_int_t)v->max));
+	if (!json_object_set_new(
+		    message, "protocol",
+		    json_pack("{s:I,s:I}", "min", (json_int_t)v->min, "max", (json_int_t)v->max)))
+		return message;
+	json_decref(message);
+	return NULL;
 }
 
 static const char *versions_range(char out[24], const struct versions *v)

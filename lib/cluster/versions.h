@@ -44,8 +44,8 @@ enum versions_fit versions_agree(const struct versions *ours, const struct versi
 
 /** Reads `protocol`:{`min`,`max`} of a message; absent is version 1 alone, malformed {0,0}. */
 struct versions versions_of(const json_t *message);
-/** Adds `protocol` to a message. 0 or -1: no memory. */
-int versions_put(json_t *message, const struct versions *v);
+/** Adds `protocol` to a message, and returns it. NULL, also for NULL: no memory; it is freed then. */
+json_t *versions_put(json_t *message, const struct versions *v);
 
 /**
  * A sentence about two sides that do not fit, which says whom to upgrade. `what` is the protocol, as

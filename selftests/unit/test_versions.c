@@ -93,7 +93,8 @@ static void test_written_is_read(void **state)
 	const struct versions v = { 3, 9 };
 	json_t *o = json_object();
 
-	assert_int_equal(versions_put(o, &v), 0);
+	assert_ptr_equal(versions_put(o, &v), o);
+	assert_null(versions_put(NULL, &v));
 	is(versions_of(o), 3, 9);
 	json_decref(o);
 	assert_true(VERSIONS_OLDEST >= 1 && VERSIONS_OLDEST <= VERSIONS_NEWEST);
