@@ -2,9 +2,7 @@
 #include "base/ehlaunch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,6 +17,7 @@
 #include <event2/event.h>
 
 #include "base/agent.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/config_data.h"
 #include "base/config_file.h"
@@ -52,21 +51,6 @@ struct ehlaunch {
 	uint32_t version; /* of requests, which both speak */
 	uint64_t rules; /* launch_digest() of its options; 0: it does not say */
 };
-
-/* System calls only: threads of the agent may have held locks at the fork. */
-static void __attribute__((noreturn)) ehlaunch_become(const char *path, char **argv, int socket)
-{
-	char *none[] = { NULL };
-	const uint64_t nothing = 0;
-
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &nothing, NULL, sizeof(nothing));
-	syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
-	if (socket == LAUNCH_SOCKET ? fcntl(socket, F_SETFD, 0) < 0
-				    : dup2(socket, LAUNCH_SOCKET) < 0)
-		_exit(127);
-	execve(path, argv, none);
-	_exit(127);
-}
 
 /* The highest version of requests that both speak. 0, or -EPROTONOSUPPORT and why not. */
 static int ehlaunch_agree(struct ehlaunch *l, const struct launch_begun *said)
@@ -151,26 +135,14 @@ static void ehlaunch_end(struct ehlaunch *l)
 static int ehlaunch_fork(struct ehlaunch *l, const struct config *config)
 {
 	char path[4096], **argv;
-	int pair[2], err;
+	int err;
 
 	if (!companion("ehlaunch", path, sizeof(path)))
 		return -ENOENT;
 	argv = launch_options(config, NULL);
 	if (!argv)
 		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		err = -errno;
-		goto free_argv;
-	}
-	l->pid = fork();
-	if (!l->pid)
-		ehlaunch_become(path, argv, pair[1]);
-	err = l->pid < 0 ? -errno : 0;
-	close(pair[1]);
-	l->socket = pair[0];
-	if (err)
-		ehlaunch_end(l);
-free_argv:
+	err = child_start(path, argv, LAUNCH_SOCKET, &l->pid, &l->socket);
 	free(argv);
 	return err;
 }
@@ -396,10 +368,14 @@ enum ehlaunch_rules ehlaunch_rules(const struct agent *agent)
 void ehlaunch_reload(struct agent *agent, const struct config *old)
 {
 	struct ehlaunch *l = agent->ehlaunch;
+	uint64_t digest;
 
 	if (ehlaunch_is_apart(agent)) {
 		ehlaunch_adjust(l);
-	} else if (!launch_options_same(agent->config, old)) {
+		return;
+	}
+	digest = launch_options_digest(agent->config);
+	if (!digest || digest != launch_options_digest(old)) {
 		ehlaunch_end(l);
 		ehlaunch_try(l, EHLAUNCH_HELD_MS);
 	}

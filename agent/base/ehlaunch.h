@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include "base/config_data.h"
 #include "wire/launch.h"
 
@@ -45,6 +46,9 @@ void ehlaunch_exit(struct agent *agent);
  * and perhaps descriptors, or -errno. The caller closes it.
  */
 int ehlaunch_ask(struct agent *agent, const struct ehlaunch_request *q);
+/** Receives up to `size` bytes of what it says, and `most` descriptors; those that are missing are -1, and
+ *  others are closed. The bytes, or -errno: then no descriptor is set. */
+ssize_t ehlaunch_take(int news, void *answer, size_t size, int *fds, int most);
 /** Receives an answer of up to `size` bytes that begins with struct launch_news. Returns the descriptor
  *  that came with it, or -errno: none, or the step failed; what has come of the answer is there. */
 int ehlaunch_receive(int news, void *answer, size_t size);

@@ -41,25 +41,37 @@ const char *ehlaunch_trouble(const struct launch_news *news)
 		       : "ehlaunch does not say what is wrong";
 }
 
-int ehlaunch_receive(int news, void *answer, size_t size)
+ssize_t ehlaunch_take(int news, void *answer, size_t size, int *fds, int most)
 {
 	struct iovec iov = { answer, size };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	const struct launch_news *told = answer;
-	int fds[DESCRIPTORS_MAX], n;
+	int got[DESCRIPTORS_MAX], n;
 	union descriptors room;
-	ssize_t got;
+	ssize_t length;
 
 	descriptors_expect(&msg, &room, DESCRIPTORS_MAX);
-	got = recvmsg(news, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (got < 0)
+	length = recvmsg(news, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (length < 0)
 		return -errno;
-	n = descriptors_take(&msg, &room, fds);
-	for (int i = 1; i < n; i++)
-		close(fds[i]);
-	if ((size_t)got >= sizeof(*told) && told->stage == LAUNCH_READY && n > 0)
-		return fds[0];
-	if (n > 0)
-		close(fds[0]);
+	n = descriptors_take(&msg, &room, got);
+	for (int i = 0; i < most; i++)
+		fds[i] = i < n ? got[i] : -1;
+	for (int i = most; i < n; i++)
+		close(got[i]);
+	return length;
+}
+
+int ehlaunch_receive(int news, void *answer, size_t size)
+{
+	const struct launch_news *told = answer;
+	int fd;
+	ssize_t got = ehlaunch_take(news, answer, size, &fd, 1);
+
+	if (got < 0)
+		return got;
+	if ((size_t)got >= sizeof(*told) && told->stage == LAUNCH_READY && fd >= 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
 	return (size_t)got >= sizeof(*told) && told->error > 0 ? -told->error : -EPROTO;
 }

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "wire/launch_digest.h"
 
@@ -83,23 +82,6 @@ char **launch_options(const struct config *c, const char *agent)
 	if (c->no_new_privs)
 		options_add(&o, "--no-new-privs", NULL);
 	return o.argv;
-}
-
-bool launch_options_same(const struct config *a, const struct config *b)
-{
-	char **x = launch_options(a, NULL), **y = launch_options(b, NULL);
-	bool same = x && y;
-
-	for (size_t i = 0; same; i++) {
-		if (!x[i] || !y[i]) {
-			same = x[i] == y[i];
-			break;
-		}
-		same = !strcmp(x[i], y[i]);
-	}
-	free(x);
-	free(y);
-	return same;
 }
 
 uint64_t launch_options_digest(const struct config *c)

@@ -6,7 +6,7 @@
 #ifndef AGENT_BASE_LAUNCH_OPTIONS_H
 #define AGENT_BASE_LAUNCH_OPTIONS_H
 
-#include <stdbool.h>
+#include <stdint.h>
 #include "base/config_data.h"
 
 /**
@@ -15,8 +15,6 @@
  * freed, as one block; strings are the configuration's. NULL: out of memory.
  */
 char **launch_options(const struct config *config, const char *agent);
-/** Whether two configurations make the same ones. false, too, if out of memory. */
-bool launch_options_same(const struct config *a, const struct config *b);
 /** Of the options of this configuration, as ehlaunch says its own: see launch_digest(). 0: out of memory. */
 uint64_t launch_options_digest(const struct config *config);
 /** What ehlaunch lets the module allow at most, in ms; time-limit is the administrator's, too. */

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "wire/clean.h"
 
 #define LOG_LINE 1024
@@ -26,9 +26,7 @@ void log_message(enum log_level level, const char *file, const char *format, ...
 {
 	static const char *const names[] = { "error", "warning", "info", "debug" };
 	static const char *const journal[] = { "<3>", "<4>", "<6>", "<7>" };
-	char line[LOG_LINE], clean[LOG_LINE];
-	struct timespec now;
-	struct tm tm;
+	char line[LOG_LINE], clean[LOG_LINE], when[32];
 	va_list args;
 	size_t at;
 	int n;
@@ -38,11 +36,8 @@ void log_message(enum log_level level, const char *file, const char *format, ...
 	if (getenv("JOURNAL_STREAM")) {
 		at = snprintf(line, sizeof(line), "%s", journal[level]);
 	} else {
-		clock_gettime(CLOCK_REALTIME, &now);
-		gmtime_r(&now.tv_sec, &tm);
-		at = strftime(line, sizeof(line), "%FT%T", &tm);
-		at += snprintf(line + at, sizeof(line) - at, ".%03ldZ %s: ", now.tv_nsec / 1000000,
-			       names[level]);
+		at = snprintf(line, sizeof(line), "%s %s: ", clock_text(clock_wall_ms(), when),
+			      names[level]);
 	}
 	va_start(args, format);
 	n = vsnprintf(line + at, sizeof(line) - at, format, args);
@@ -60,11 +55,8 @@ void log_message(enum log_level level, const char *file, const char *format, ...
 
 bool log_allowed(struct log_limit *limit)
 {
-	struct timespec now;
-	int64_t ms;
+	const int64_t ms = (int64_t)clock_ms();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 	if (!limit->start || ms - limit->start > LOG_PERIOD_MS) {
 		if (limit->count > LOG_BURST)
 			log_warning("%u messages like the following one were suppressed",

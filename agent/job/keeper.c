@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/agent.h"
+#include "base/ehlaunch.h"
 #include "net/peer.h"
-#include "wire/descriptors.h"
 
 int keeper_token(char token[ATTACH_TOKEN])
 {
@@ -47,20 +46,14 @@ void keeper_say_limit(int news, const struct agent *agent)
 
 int keeper_receive(int socket, struct launch_news *news, int *fds, int most)
 {
-	struct iovec iov = { news, sizeof(*news) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	int got[DESCRIPTORS_MAX], n;
-	union descriptors room;
-	ssize_t length;
+	ssize_t length = ehlaunch_take(socket, news, sizeof(*news), fds, most);
 
-	descriptors_expect(&msg, &room, DESCRIPTORS_MAX);
-	length = recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (length < 0 && (errno == EAGAIN || errno == EINTR))
+	if (length == -EAGAIN || length == -EINTR)
 		return 0;
-	n = length > 0 ? descriptors_take(&msg, &room, got) : 0;
-	for (int i = 0; i < most; i++)
-		fds[i] = i < n && length == sizeof(*news) ? got[i] : -1;
-	for (int i = length == sizeof(*news) ? most : 0; i < n; i++)
-		close(got[i]);
-	return length == sizeof(*news) ? 1 : -1;
+	if (length == sizeof(*news))
+		return 1;
+	for (int i = 0; length >= 0 && i < most; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return -1;
 }
