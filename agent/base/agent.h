@@ -119,5 +119,10 @@ struct agent {
 
 /** Ends the event loop, and so the agent, in order and with this exit status. */
 void agent_end(struct agent *agent, int status);
+/** Makes an event of a descriptor in the agent's loop, and adds it. NULL: no memory. */
+struct event *agent_watch(struct agent *agent, evutil_socket_t fd, short what,
+			  event_callback_fn call, void *ctx);
+/** Frees an event, and sets it to NULL; NULL: does nothing. */
+void agent_free_event(struct event **event);
 
 #endif

@@ -120,9 +120,7 @@ static void ehlaunch_reap(pid_t pid)
 
 static void ehlaunch_end(struct ehlaunch *l)
 {
-	if (l->said)
-		event_free(l->said);
-	l->said = NULL;
+	agent_free_event(&l->said);
 	l->begun = l->waited = false;
 	if (l->socket >= 0)
 		close(l->socket);
@@ -176,8 +174,8 @@ static int ehlaunch_begin(struct ehlaunch *l)
 	if (err)
 		return err;
 	setsockopt(l->socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	l->said = event_new(l->agent->base, l->socket, EV_READ | EV_PERSIST, ehlaunch_on_said, l);
-	if (l->said && !event_add(l->said, NULL))
+	l->said = agent_watch(l->agent, l->socket, EV_READ | EV_PERSIST, ehlaunch_on_said, l);
+	if (l->said)
 		return 0;
 	ehlaunch_end(l);
 	return -ENOMEM;

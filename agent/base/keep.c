@@ -368,9 +368,9 @@ int keep_init(struct agent *agent)
 		err = -errno;
 		goto free_keep;
 	}
-	k->told = event_new(agent->base, k->fd, EV_READ | EV_PERSIST, keep_on_told, agent);
+	k->told = agent_watch(agent, k->fd, EV_READ | EV_PERSIST, keep_on_told, agent);
 	k->slow = evtimer_new(agent->base, keep_on_slow, agent);
-	if (!k->told || !k->slow || event_add(k->told, NULL))
+	if (!k->told || !k->slow)
 		goto free_events;
 	err = keep_start(k);
 	if (err) {
@@ -382,10 +382,8 @@ int keep_init(struct agent *agent)
 	return 0;
 
 free_events:
-	if (k->told)
-		event_free(k->told);
-	if (k->slow)
-		event_free(k->slow);
+	agent_free_event(&k->told);
+	agent_free_event(&k->slow);
 	close(k->fd);
 free_keep:
 	free(k);

@@ -78,7 +78,5 @@ int notify_watch(struct agent *agent)
 
 void notify_exit(struct agent *agent)
 {
-	if (agent->watchdog)
-		event_free(agent->watchdog);
-	agent->watchdog = NULL;
+	agent_free_event(&agent->watchdog);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/agent.h"
 #include "base/log.h"
 
 #define PAUSE_US 100000
@@ -52,7 +53,5 @@ void pause_over(struct pause *pause)
 
 void pause_exit(struct pause *pause)
 {
-	if (pause->end)
-		event_free(pause->end);
-	pause->end = NULL;
+	agent_free_event(&pause->end);
 }

@@ -520,8 +520,7 @@ int credits_init(struct agent *agent)
 	agent->credits_life = options.life;
 	return 0;
 free:
-	if (c->held)
-		event_free(c->held);
+	agent_free_event(&c->held);
 	if (c->idle)
 		eh_idle_free(c->idle);
 	free(c);

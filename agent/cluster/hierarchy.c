@@ -531,10 +531,8 @@ void hierarchy_peer_known(struct peer *p)
 
 static void hierarchy_free(struct hierarchy *h)
 {
-	if (h->timer)
-		event_free(h->timer);
-	if (h->soon)
-		event_free(h->soon);
+	agent_free_event(&h->timer);
+	agent_free_event(&h->soon);
 	eh_member_free(h->member);
 	free(h);
 }

@@ -337,10 +337,8 @@ int join_run(struct agent *agent, struct roster **roster)
 		free(t);
 	}
 free_timers:
-	if (j.timer)
-		event_free(j.timer);
-	if (j.patience)
-		event_free(j.patience);
+	agent_free_event(&j.timer);
+	agent_free_event(&j.patience);
 	roster_free(j.kept);
 	roster_free(j.given);
 	agent->join = NULL;

@@ -284,8 +284,7 @@ void lapse_exit(struct agent *agent)
 		return;
 	if (l->watching && agent->config->code_days)
 		lapse_save(agent);
-	if (l->timer)
-		event_free(l->timer);
+	agent_free_event(&l->timer);
 	free(l);
 	agent->lapse = NULL;
 }

@@ -586,10 +586,8 @@ void own_roster_exit(struct agent *agent)
 		return;
 	if (e->timer && evtimer_pending(e->timer, NULL))
 		own_roster_on_save(-1, 0, agent);
-	if (e->timer)
-		event_free(e->timer);
-	if (e->news)
-		event_free(e->news);
+	agent_free_event(&e->timer);
+	agent_free_event(&e->news);
 	roster_free(e->roster);
 	roster_free(e->held);
 	free(e);

@@ -194,8 +194,7 @@ void owner_exit(struct agent *agent)
 {
 	if (!agent->owner)
 		return;
-	if (agent->owner->timer)
-		event_free(agent->owner->timer);
+	agent_free_event(&agent->owner->timer);
 	free(agent->owner);
 	agent->owner = NULL;
 }

@@ -339,8 +339,7 @@ void renew_exit(struct agent *agent)
 
 	if (!r)
 		return;
-	if (r->timer)
-		event_free(r->timer);
+	agent_free_event(&r->timer);
 	EVP_PKEY_free(r->key);
 	free(r);
 	agent->renew = NULL;

@@ -270,8 +270,7 @@ int seat_init(struct agent *agent)
 void seat_exit(struct agent *agent)
 {
 	for (unsigned int i = 0; agent->seats && i < CONFIG_GANGS_MAX; i++)
-		if (agent->seats->list[i].timer)
-			event_free(agent->seats->list[i].timer);
+		agent_free_event(&agent->seats->list[i].timer);
 	free(agent->seats);
 	agent->seats = NULL;
 }

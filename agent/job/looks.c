@@ -94,10 +94,8 @@ static void looker_let_go(struct looker *k)
 static void looker_free(struct looker *k)
 {
 	LL_DELETE(k->agent->looks->lookers, k);
-	if (k->readable)
-		event_free(k->readable);
-	if (k->timer)
-		event_free(k->timer);
+	agent_free_event(&k->readable);
+	agent_free_event(&k->timer);
 	if (k->socket >= 0)
 		close(k->socket);
 	looker_let_go(k);
@@ -217,10 +215,9 @@ static struct looker *looker_new(struct agent *agent)
 	q.fds = &pair[1];
 	k->news = ehlaunch_ask(agent, &q);
 	close(pair[1]);
-	k->readable =
-		event_new(agent->base, k->socket, EV_READ | EV_PERSIST, looker_on_readable, k);
+	k->readable = agent_watch(agent, k->socket, EV_READ | EV_PERSIST, looker_on_readable, k);
 	k->timer = evtimer_new(agent->base, looker_on_timer, k);
-	if (k->news >= 0 && k->readable && k->timer && !event_add(k->readable, NULL))
+	if (k->news >= 0 && k->readable && k->timer)
 		return k;
 	/* It ends when its socket closes. */
 free_looker:

@@ -106,15 +106,10 @@ void route_close_end(struct route *r)
 		return;
 	if (evbuffer_get_length(r->to_end))
 		evbuffer_write(r->to_end, r->socket);
-	if (r->readable)
-		event_free(r->readable);
-	if (r->writable)
-		event_free(r->writable);
-	if (r->look)
-		event_free(r->look);
-	if (r->again)
-		event_free(r->again);
-	r->readable = r->writable = r->look = r->again = NULL;
+	agent_free_event(&r->readable);
+	agent_free_event(&r->writable);
+	agent_free_event(&r->look);
+	agent_free_event(&r->again);
 	close(r->socket);
 	r->socket = -1;
 	evbuffer_drain(r->to_end, evbuffer_get_length(r->to_end));
@@ -312,11 +307,11 @@ int route_set_end(struct route *r, int socket)
 	r->socket = socket;
 	r->paused = r->hung = false;
 	evutil_make_socket_nonblocking(socket);
-	r->readable = event_new(base, socket, EV_READ | EV_PERSIST, route_on_readable, r);
+	r->readable = agent_watch(r->agent, socket, EV_READ | EV_PERSIST, route_on_readable, r);
 	r->writable = event_new(base, socket, EV_WRITE, route_on_writable, r);
 	r->look = event_new(base, -1, EV_PERSIST, route_on_look, r);
 	r->again = evtimer_new(base, route_on_again, r);
-	if (r->readable && r->writable && r->look && r->again && !event_add(r->readable, NULL))
+	if (r->readable && r->writable && r->look && r->again)
 		return 0;
 	route_close_end(r);
 	return -ENOMEM;

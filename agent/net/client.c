@@ -41,8 +41,7 @@ static void client_free(struct client_call *r)
 {
 	if (r->open.le_prev)
 		LIST_REMOVE(r, open);
-	if (r->timer)
-		event_free(r->timer);
+	agent_free_event(&r->timer);
 	free(r->body);
 	free(r->reply);
 	free(r);

@@ -580,8 +580,7 @@ free_ssl:
 free_conn:
 	if (conn->framed)
 		evbuffer_free(conn->framed);
-	if (conn->later)
-		event_free(conn->later);
+	agent_free_event(&conn->later);
 	free(conn);
 close_fd:
 	if (fd >= 0)

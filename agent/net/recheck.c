@@ -58,8 +58,7 @@ void recheck_exit(struct agent *agent)
 	/* Those that the event loop has not freed yet. */
 	while (!LIST_EMPTY(&r->all))
 		recheck_remove(LIST_FIRST(&r->all));
-	if (r->timer)
-		event_free(r->timer);
+	agent_free_event(&r->timer);
 	free(r);
 	agent->recheck = NULL;
 }

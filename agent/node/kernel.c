@@ -154,9 +154,7 @@ int kernel_counters(struct agent *agent, void (*each)(void *ctx, uint32_t reason
 
 static void kernel_close_agent(struct agent *agent)
 {
-	if (agent->kernel->agent_event)
-		event_free(agent->kernel->agent_event);
-	agent->kernel->agent_event = NULL;
+	agent_free_event(&agent->kernel->agent_event);
 	nl_socket_free(agent->kernel->agent);
 	agent->kernel->agent = NULL;
 	netlink_forget(&agent->kernel->late);
@@ -167,9 +165,7 @@ static void kernel_close_asked(struct agent *agent)
 {
 	struct kernel *k = agent->kernel;
 
-	if (k->asked_event)
-		event_free(k->asked_event);
-	k->asked_event = NULL;
+	agent_free_event(&k->asked_event);
 	if (k->asked >= 0)
 		close(k->asked);
 	k->asked = -1;
@@ -218,8 +214,8 @@ static int kernel_use(struct agent *agent, int fd, char why[160])
 	nl_socket_set_nonblocking(k->agent);
 	/* An error must carry the verdict that it is about. */
 	netlink_want_texts(k->agent, false);
-	k->agent_event = event_new(agent->base, fd, EV_READ | EV_PERSIST, kernel_on_agent, agent);
-	if (!k->agent_event || event_add(k->agent_event, NULL))
+	k->agent_event = agent_watch(agent, fd, EV_READ | EV_PERSIST, kernel_on_agent, agent);
+	if (!k->agent_event)
 		goto close_agent;
 	k->time_limit_max = 0;
 	k->has_processors = false;
@@ -470,11 +466,10 @@ int kernel_init(struct agent *agent, const struct kernel_ops *ops,
 	err = -ENOMEM;
 	snprintf(why, sizeof(why), "out of memory");
 	agent->kernel->retry = evtimer_new(agent->base, kernel_on_retry, agent);
-	agent->kernel->news_event = event_new(agent->base, nl_socket_get_fd(agent->kernel->news),
-					      EV_READ | EV_PERSIST, kernel_on_news_event, agent);
+	agent->kernel->news_event = agent_watch(agent, nl_socket_get_fd(agent->kernel->news),
+						EV_READ | EV_PERSIST, kernel_on_news_event, agent);
 	if (!agent->kernel->retry || !agent->kernel->news_event)
 		goto fail;
-	event_add(agent->kernel->news_event, NULL);
 	kernel_attach(agent);
 	if (!agent->kernel->family)
 		log_info("the module is not loaded: until it is, load is read from /proc and "
@@ -493,10 +488,8 @@ void kernel_exit(struct agent *agent)
 		return;
 	kernel_close_asked(agent);
 	kernel_close_agent(agent);
-	if (agent->kernel->news_event)
-		event_free(agent->kernel->news_event);
-	if (agent->kernel->retry)
-		event_free(agent->kernel->retry);
+	agent_free_event(&agent->kernel->news_event);
+	agent_free_event(&agent->kernel->retry);
 	agent->module = false;
 	nl_socket_free(agent->kernel->news);
 	nl_socket_free(agent->kernel->call);

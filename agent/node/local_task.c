@@ -58,8 +58,8 @@ void local_task_add(struct agent *agent, pid_t pid)
 	t->pidfd = syscall(SYS_pidfd_open, pid, 0u);
 	if (t->pidfd < 0)
 		goto free;
-	t->ended = event_new(agent->base, t->pidfd, EV_READ, local_task_on_end, t);
-	if (!t->ended || event_add(t->ended, NULL))
+	t->ended = agent_watch(agent, t->pidfd, EV_READ, local_task_on_end, t);
+	if (!t->ended)
 		goto close;
 	t->of = agent->local_tasks;
 	t->pid = pid;
@@ -68,8 +68,6 @@ void local_task_add(struct agent *agent, pid_t pid)
 	return;
 
 close:
-	if (t->ended)
-		event_free(t->ended);
 	close(t->pidfd);
 free:
 	free(t);

@@ -158,8 +158,7 @@ void node_exit(struct agent *agent)
 {
 	if (!agent->node)
 		return;
-	if (agent->node->timer)
-		event_free(agent->node->timer);
+	agent_free_event(&agent->node->timer);
 	free(agent->node);
 	agent->node = NULL;
 	usage_exit(agent);
