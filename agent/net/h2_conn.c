@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Connections: an nghttp2 session over a bufferevent with TLS. */
+/* Connections: a session over a bufferevent with TLS. */
 
 #include "net/h2_conn.h"
 
@@ -19,6 +19,7 @@
 #include "cluster/address.h"
 #include "net/h2_stream.h"
 #include "net/h2_inside.h"
+#include "net/h2_session.h"
 #include "net/ops.h"
 #include "net/portion.h"
 #include "net/quota.h"
@@ -26,22 +27,10 @@
 #include "net/tls.h"
 
 #define H2_HANDSHAKE_MS 3000 /* connect included; longer where heartbeats are slow */
-#define H2_HEADERS_MAX 8192 /* bytes of one request's or response's headers */
 #define H2_OUTPUT_MAX 65536 /* no more is framed while this much waits for the socket */
 #define H2_RECORD 16384 /* of TLS */
 #define H2_QUIET_MAX 4 /* parts of the time after which a peer is silent */
 #define H2_FRAMES_MAX 4096 /* that wait for a client which does not read */
-
-void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
-{
-	if (conn->dead)
-		return;
-	conn->dead = true;
-	conn->end = end;
-	snprintf(conn->why, sizeof(conn->why), "%s", why);
-	bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
-	h2_later(conn);
-}
 
 /* Sends what waits, if the socket takes it at once. */
 static bool h2_conn_push(struct h2_conn *conn, SSL *ssl)
@@ -125,7 +114,7 @@ static void h2_conn_write(struct h2_conn *conn)
 	}
 	ERR_clear_error(); /* it comes again */
 	if (evbuffer_add_buffer(waiting, conn->framed))
-		h2_conn_close(conn, H2_END_BROKEN, "out of memory");
+		h2_end(conn, H2_END_BROKEN, "out of memory");
 }
 
 static void h2_conn_flush(struct h2_conn *conn)
@@ -138,9 +127,9 @@ static void h2_conn_flush(struct h2_conn *conn)
 	       evbuffer_get_length(waiting) + evbuffer_get_length(conn->framed) < H2_OUTPUT_MAX) {
 		n = nghttp2_session_mem_send(conn->session, &data);
 		if (n < 0)
-			h2_conn_close(conn, H2_END_BROKEN, nghttp2_strerror(n));
+			h2_end(conn, H2_END_BROKEN, nghttp2_strerror(n));
 		else if (n && evbuffer_add(conn->framed, data, n))
-			h2_conn_close(conn, H2_END_BROKEN, "out of memory");
+			h2_end(conn, H2_END_BROKEN, "out of memory");
 	}
 	if (!conn->dead)
 		h2_conn_write(conn);
@@ -150,7 +139,7 @@ static void h2_conn_flush(struct h2_conn *conn)
 		h2_later(conn);
 	else if (!nghttp2_session_want_read(conn->session) &&
 		 !nghttp2_session_want_write(conn->session))
-		h2_conn_close(conn, H2_END_BROKEN, "protocol error");
+		h2_end(conn, H2_END_BROKEN, "protocol error");
 }
 
 static void h2_conn_on_later(evutil_socket_t fd, short what, void *arg)
@@ -163,181 +152,6 @@ static void h2_conn_on_later(evutil_socket_t fd, short what, void *arg)
 		h2_conn_end(conn);
 }
 
-/* ---- callbacks of nghttp2 ---- */
-
-static int h2_conn_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
-{
-	struct h2_conn *conn = arg;
-	struct h2_stream *s;
-
-	if (!conn->server || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
-		return 0;
-	s = h2_stream_add(conn);
-	if (!s)
-		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	s->id = frame->hd.stream_id;
-	nghttp2_session_set_stream_user_data(session, s->id, s);
-	return 0;
-}
-
-static void h2_conn_keep(char *to, size_t size, const uint8_t *value, size_t length)
-{
-	if (length >= size)
-		length = 0; /* no route is that long: the answer is "not found" */
-	memcpy(to, value, length);
-	to[length] = '\0';
-}
-
-static int h2_conn_on_header(nghttp2_session *session, const nghttp2_frame *frame,
-			     const uint8_t *name, size_t nlen, const uint8_t *value, size_t vlen,
-			     uint8_t flags, void *arg)
-{
-	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
-
-	if (!s)
-		return 0;
-	s->header_bytes += nlen + vlen + 32;
-	if (s->header_bytes > H2_HEADERS_MAX)
-		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	if (nlen == 7 && !memcmp(name, ":method", 7))
-		h2_conn_keep(s->method, sizeof(s->method), value, vlen);
-	else if (nlen == 5 && !memcmp(name, ":path", 5))
-		h2_conn_keep(s->path, sizeof(s->path), value, vlen);
-	else if (nlen == 7 && !memcmp(name, ":status", 7))
-		s->status = atoi((const char *)value);
-	return 0;
-}
-
-static int h2_conn_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
-{
-	struct h2_conn *conn = arg;
-	struct h2_stream *s;
-
-	if (frame->hd.type == NGHTTP2_GOAWAY) {
-		if (frame->goaway.error_code == NGHTTP2_NO_ERROR)
-			h2_conn_close(conn, H2_END_GOODBYE, "closed by the peer (GOAWAY)");
-		else
-			h2_conn_close(conn, H2_END_BROKEN,
-				      nghttp2_http2_strerror(frame->goaway.error_code));
-		return NGHTTP2_ERR_CALLBACK_FAILURE;
-	}
-	if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
-		return 0;
-	s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
-	if (!s)
-		return 0;
-	if (frame->hd.type == NGHTTP2_HEADERS) {
-		if (frame->headers.cat == NGHTTP2_HCAT_REQUEST)
-			conn->ops->request(conn->ctx, s, s->method, s->path);
-		else if (s->ops && s->ops->response && s->status >= 200)
-			s->ops->response(s->ctx, s->status);
-	}
-	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
-		s->ended = true;
-		if (s->ops && s->ops->end)
-			s->ops->end(s->ctx);
-	}
-	return conn->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
-}
-
-static int h2_conn_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data,
-			   size_t length, void *arg)
-{
-	struct h2_conn *conn = arg;
-	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
-
-	if (!s || !s->ops || !s->ops->data || s->refused) {
-		nghttp2_session_consume(session, id, length);
-		return 0;
-	}
-	if (!quota_take(conn->quota, length)) {
-		s->refused = true;
-		nghttp2_session_consume(session, id, length);
-		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id,
-					  NGHTTP2_ENHANCE_YOUR_CALM);
-		return 0;
-	}
-	s->unconsumed += length;
-	if (s->ops->data(s->ctx, data, length)) {
-		s->refused = true;
-		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_PROTOCOL_ERROR);
-	}
-	return conn->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
-}
-
-static int h2_conn_on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
-{
-	struct h2_stream *s;
-
-	/* A refused request may still be sending its body: stop it. */
-	if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
-	    (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
-		return 0;
-	s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
-	if (s && s->responded && !s->ended && !s->ops)
-		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR);
-	return 0;
-}
-
-static int h2_conn_on_stream_close(nghttp2_session *session, int32_t id, uint32_t error, void *arg)
-{
-	struct h2_conn *conn = arg;
-	struct h2_stream *s = nghttp2_session_get_stream_user_data(session, id);
-
-	if (!s)
-		return 0;
-	/* what its owner did not consume must not shrink the connection's window forever */
-	if (s->unconsumed)
-		nghttp2_session_consume_connection(session, s->unconsumed);
-	quota_give(conn->quota, s->unconsumed);
-	s->unconsumed = 0;
-	h2_stream_end(s, error == NGHTTP2_NO_ERROR);
-	return 0;
-}
-
-static int h2_conn_session_start(struct h2_conn *conn)
-{
-	const nghttp2_settings_entry settings[] = {
-		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
-		{ NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, H2_STREAMS },
-		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, H2_WINDOW },
-		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, H2_HEADERS_MAX },
-	};
-	nghttp2_session_callbacks *calls;
-	nghttp2_option *option;
-	int err;
-
-	if (nghttp2_session_callbacks_new(&calls))
-		return -ENOMEM;
-	if (nghttp2_option_new(&option)) {
-		nghttp2_session_callbacks_del(calls);
-		return -ENOMEM;
-	}
-	nghttp2_option_set_no_auto_window_update(option, 1);
-	nghttp2_option_set_peer_max_concurrent_streams(option, H2_STREAMS);
-	/* A stream that is reset is a task whose stub was killed. nghttp2's own limit is 33 a second. */
-	nghttp2_option_set_stream_reset_rate_limit(option, H2_RESETS, H2_RESETS);
-	nghttp2_session_callbacks_set_on_begin_headers_callback(calls, h2_conn_on_begin_headers);
-	nghttp2_session_callbacks_set_on_header_callback(calls, h2_conn_on_header);
-	nghttp2_session_callbacks_set_on_frame_recv_callback(calls, h2_conn_on_frame);
-	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, h2_conn_on_data);
-	nghttp2_session_callbacks_set_on_frame_send_callback(calls, h2_conn_on_sent);
-	nghttp2_session_callbacks_set_on_stream_close_callback(calls, h2_conn_on_stream_close);
-	err = conn->server ? nghttp2_session_server_new2(&conn->session, calls, conn, option)
-			   : nghttp2_session_client_new2(&conn->session, calls, conn, option);
-	nghttp2_option_del(option);
-	nghttp2_session_callbacks_del(calls);
-	if (err)
-		return -ENOMEM;
-	err = nghttp2_submit_settings(conn->session, NGHTTP2_FLAG_NONE, settings,
-				      sizeof(settings) / sizeof(settings[0]));
-	/* as large as all streams together, so that a stalled one does not hold up others */
-	if (!err)
-		err = nghttp2_session_set_local_window_size(conn->session, NGHTTP2_FLAG_NONE, 0,
-							    H2_STREAMS * H2_WINDOW);
-	return err ? -ENOMEM : 0;
-}
-
 /* ---- callbacks of the socket ---- */
 
 static void h2_conn_on_written(struct bufferevent *bev, void *arg)
@@ -345,7 +159,7 @@ static void h2_conn_on_written(struct bufferevent *bev, void *arg)
 	struct h2_conn *conn = arg;
 
 	if (conn->verdict.visitor && conn->answered)
-		h2_conn_close(conn, H2_END_GOODBYE, "answered");
+		h2_end(conn, H2_END_GOODBYE, "answered");
 	h2_later(conn);
 }
 
@@ -360,12 +174,12 @@ void h2_conn_answer(struct h2_conn *conn, const char *text)
 	conn->answered = true;
 	bufferevent_disable(conn->bev, EV_READ);
 	if (bufferevent_write(conn->bev, text, strlen(text)))
-		h2_conn_close(conn, H2_END_BROKEN, "out of memory");
+		h2_end(conn, H2_END_BROKEN, "out of memory");
 }
 
 static void h2_conn_refuse(void *ctx, const char *why)
 {
-	h2_conn_close(ctx, H2_END_REFUSED, why);
+	h2_end(ctx, H2_END_REFUSED, why);
 }
 
 /* Its certificate was good; it may not stay so. */
@@ -391,23 +205,23 @@ static void h2_conn_on_connected(struct h2_conn *conn)
 		return;
 	}
 	if (!tls_peer_cn(ssl, conn->cn, sizeof(conn->cn))) {
-		h2_conn_close(conn, H2_END_REFUSED, "the certificate has no usable CN");
+		h2_end(conn, H2_END_REFUSED, "the certificate has no usable CN");
 		return;
 	}
 	SSL_get0_alpn_selected(ssl, &alpn, &length);
 	if (length != 2 || memcmp(alpn, "h2", 2)) {
-		h2_conn_close(conn, H2_END_REFUSED, "does not speak HTTP/2");
+		h2_end(conn, H2_END_REFUSED, "does not speak HTTP/2");
 		return;
 	}
 	h2_conn_recheck(conn, ssl);
 	why = conn->ops->identified(conn->ctx, conn->cn);
 	if (why) {
-		h2_conn_close(conn, H2_END_REFUSED, why);
+		h2_end(conn, H2_END_REFUSED, why);
 		return;
 	}
 	bufferevent_set_timeouts(conn->bev, &conn->quiet_time, NULL);
-	if (h2_conn_session_start(conn))
-		h2_conn_close(conn, H2_END_BROKEN, "out of memory");
+	if (h2_session_start(conn))
+		h2_end(conn, H2_END_BROKEN, "out of memory");
 	else if (conn->ops->ready)
 		conn->ops->ready(conn->ctx);
 	h2_later(conn);
@@ -479,7 +293,7 @@ static void h2_conn_on_event(struct bufferevent *bev, short what, void *arg)
 			end = H2_END_SILENT;
 	}
 	ERR_clear_error();
-	h2_conn_close(conn, end, text);
+	h2_end(conn, end, text);
 }
 
 static void h2_conn_take(struct h2_conn *conn, const uint8_t *bytes, size_t length)
@@ -487,7 +301,7 @@ static void h2_conn_take(struct h2_conn *conn, const uint8_t *bytes, size_t leng
 	ssize_t n = nghttp2_session_mem_recv(conn->session, bytes, length);
 
 	if (n < 0)
-		h2_conn_close(conn, H2_END_BROKEN, nghttp2_strerror(n));
+		h2_end(conn, H2_END_BROKEN, nghttp2_strerror(n));
 }
 
 /*
@@ -531,7 +345,7 @@ static void h2_conn_on_read(struct bufferevent *bev, void *arg)
 	/* Answers and resets; HTTP/2 itself limits what waits in other ways. */
 	if (conn->server && !conn->dead && conn->session &&
 	    nghttp2_session_get_outbound_queue_size(conn->session) > H2_FRAMES_MAX)
-		h2_conn_close(conn, H2_END_BROKEN, "it does not read what it asks for");
+		h2_end(conn, H2_END_BROKEN, "it does not read what it asks for");
 	h2_later(conn);
 }
 
@@ -624,8 +438,13 @@ struct h2_conn *h2_conn_connect(struct agent *agent, const struct address *to,
 	conn = h2_conn_new(agent, fd, false, silence_ms, ops, ctx);
 	/* report it like a refusal that comes later, when the handshake writes */
 	if (conn && err)
-		h2_conn_close(conn, H2_END_REFUSED, strerror(err));
+		h2_end(conn, H2_END_REFUSED, strerror(err));
 	return conn;
+}
+
+void h2_conn_close(struct h2_conn *conn, enum h2_end end, const char *why)
+{
+	h2_end(conn, end, why);
 }
 
 int64_t h2_conn_until(const struct h2_conn *conn)

@@ -11,28 +11,12 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include "cluster/address.h"
-#include "net/h2_end.h"
+#include "net/h2_ops.h"
 #include "net/h2_stream.h"
 
 struct agent;
 struct quota_host;
 struct h2_conn;
-
-struct h2_conn_ops {
-	/** The handshake is done; `cn` is that of the other side. NULL to accept it, else the reason. */
-	const char *(*identified)(void *ctx, const char *cn);
-	/**
-	 * Server: it has no certificate and asks to be admitted (TOKEN_ALPN); all that it has sent so
-	 * far. The answer is h2_conn_answer(). It is not identified.
-	 */
-	void (*visited)(void *ctx, struct evbuffer *said);
-	/** The session can be used. May be NULL. */
-	void (*ready)(void *ctx);
-	/** Server: a request arrived; answer with h2_stream_accept() and h2_stream_respond(). */
-	void (*request)(void *ctx, struct h2_stream *s, const char *method, const char *path);
-	/** The connection ended; the last call. Its streams are closed afterwards. `cn` may be "". */
-	void (*closed)(void *ctx, enum h2_end end, const char *why, const char *cn);
-};
 
 /** NULL (errno): no descriptor or memory. An unreachable address is reported by ops->closed. */
 struct h2_conn *h2_conn_connect(struct agent *agent, const struct address *to,

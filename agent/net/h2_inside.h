@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file h2_inside.h
- * What h2_conn.c (the session and its socket) and h2_stream.c (its streams) share.
+ * What h2_conn.c (the socket), h2_session.c and h2_stream.c (its streams) share.
  */
 #ifndef AGENT_NET_H2_INSIDE_H
 #define AGENT_NET_H2_INSIDE_H
 
+#include <stdio.h>
 #include <sys/queue.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <nghttp2/nghttp2.h>
-#include "net/h2_end.h"
+#include "net/h2_ops.h"
 #include "net/recheck.h"
 #include "net/tls.h"
 
-struct h2_conn_ops;
 struct h2_stream_ops;
 struct quota_host;
 
@@ -59,6 +60,18 @@ struct h2_conn {
 static inline void h2_later(struct h2_conn *conn)
 {
 	event_active(conn->later, 0, 0);
+}
+
+/** h2_conn_close() */
+static inline void h2_end(struct h2_conn *conn, enum h2_end end, const char *why)
+{
+	if (conn->dead)
+		return;
+	conn->dead = true;
+	conn->end = end;
+	snprintf(conn->why, sizeof(conn->why), "%s", why);
+	bufferevent_disable(conn->bev, EV_READ | EV_WRITE);
+	h2_later(conn);
 }
 
 #endif
