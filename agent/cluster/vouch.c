@@ -9,6 +9,7 @@
 #include "base/agent.h"
 #include "base/config.h"
 #include "base/log.h"
+#include "cert/read.h"
 #include "cluster/parts.h"
 #include "cluster/statement.h"
 #include "net/h2_stream.h"
@@ -132,7 +133,7 @@ int64_t vouch_begins(const struct roster *roster, const char *host)
 	const struct roster_entry *e = roster_by_host(roster, host);
 	const char *cert = e ? vouch_part(e, "cert") : NULL;
 
-	return cert ? sign_begins(cert) : 0;
+	return cert ? cert_since(cert) : 0;
 }
 
 /* Its entry may come with a later part. */

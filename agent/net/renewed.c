@@ -18,21 +18,6 @@
 #define RENEWED_FILE "certificate.pem"
 #define RENEWED_MAX (2 * CERT_PEM_MAX)
 
-/* Whether one of the authorities in the context has signed it. */
-static bool renewed_is_signed(SSL_CTX *ctx, X509 *cert)
-{
-	const STACK_OF(X509_OBJECT) *known = X509_STORE_get0_objects(SSL_CTX_get_cert_store(ctx));
-
-	for (int i = 0; i < sk_X509_OBJECT_num(known); i++) {
-		X509 *one = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(known, i));
-
-		if (one && X509_check_issued(one, cert) == X509_V_OK &&
-		    X509_verify(cert, X509_get0_pubkey(one)) == 1)
-			return true;
-	}
-	return false;
-}
-
 /* NULL: it can be used; "": it need not be. */
 static const char *renewed_check(SSL_CTX *ctx, X509 *cert, EVP_PKEY *key)
 {
@@ -52,7 +37,7 @@ static const char *renewed_check(SSL_CTX *ctx, X509 *cert, EVP_PKEY *key)
 	cert_until(had, &began);
 	if (begins <= began)
 		return "";
-	if (!renewed_is_signed(ctx, cert))
+	if (!cert_issuer(SSL_CTX_get_cert_store(ctx), cert))
 		return "it is not signed by an authority of the configuration";
 	return NULL;
 }

@@ -202,18 +202,6 @@ const char *sign_check(const struct tls *tls, const struct revoke_list *revoked,
 	return why;
 }
 
-int64_t sign_begins(const char *cert)
-{
-	STACK_OF(X509) *certs = sign_parse(cert);
-	int64_t from = 0;
-
-	if (certs && !cert_until(sk_X509_value(certs, 0), &from))
-		from = 0;
-	sk_X509_pop_free(certs, X509_free);
-	ERR_clear_error();
-	return from;
-}
-
 bool sign_is_revoked(const struct revoke_list *revoked, const char *cert)
 {
 	STACK_OF(X509) *certs = sign_parse(cert);

@@ -30,7 +30,5 @@ const char *sign_check(const struct tls *tls, const struct revoke_list *revoked,
 
 /** Whether this list (NULL: none) revokes the certificate, as text of sign_certificate(). */
 bool sign_is_revoked(const struct revoke_list *revoked, const char *cert);
-/** When it begins to be valid, in seconds since 1970; 0 if it is malformed. */
-int64_t sign_begins(const char *cert);
 
 #endif

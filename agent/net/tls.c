@@ -211,24 +211,11 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 	return NULL;
 }
 
-/* The certificate of the authority that signed this one; NULL: another one did, in between. */
-static X509 *tls_issuer(SSL_CTX *ctx, X509 *cert)
-{
-	const STACK_OF(X509_OBJECT) *known = X509_STORE_get0_objects(SSL_CTX_get_cert_store(ctx));
-	X509 *one;
-
-	for (int i = 0; i < sk_X509_OBJECT_num(known); i++) {
-		one = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(known, i));
-		if (one && X509_check_issued(one, cert) == X509_V_OK)
-			return one;
-	}
-	return NULL;
-}
-
 /* What peers would refuse is refused here, where it can be corrected. */
 static bool tls_is_ours(const struct config *c, SSL_CTX *ctx, FILE *errors)
 {
-	X509 *cert = SSL_CTX_get0_certificate(ctx), *issuer = tls_issuer(ctx, cert);
+	X509 *cert = SSL_CTX_get0_certificate(ctx),
+	     *issuer = cert_issuer(SSL_CTX_get_cert_store(ctx), cert);
 	const char *why = issuer ? cert_refusal(cert, issuer, c->cluster) : NULL;
 
 	if (why)
@@ -360,7 +347,7 @@ X509 *tls_own(const struct tls *tls, X509 **authority)
 {
 	X509 *own = SSL_CTX_get0_certificate(tls->server);
 
-	*authority = tls_issuer(tls->server, own);
+	*authority = cert_issuer(SSL_CTX_get_cert_store(tls->server), own);
 	return own;
 }
 

@@ -131,6 +131,21 @@ int64_t cert_since(const char *text)
 	return from;
 }
 
+X509 *cert_issuer(X509_STORE *known, X509 *cert)
+{
+	const STACK_OF(X509_OBJECT) *all = X509_STORE_get0_objects(known);
+
+	for (int i = 0; i < sk_X509_OBJECT_num(all); i++) {
+		X509 *one = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(all, i));
+
+		if (one && X509_check_issued(one, cert) == X509_V_OK &&
+		    X509_verify(cert, X509_get0_pubkey(one)) == 1)
+			return one;
+	}
+	ERR_clear_error();
+	return NULL;
+}
+
 int64_t cert_until(const X509 *cert, int64_t *from)
 {
 	if (from)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file read.h
- * What a certificate says. X.509 as RFC 5280 has it; nothing here checks signatures.
+ * What a certificate says. X.509 as RFC 5280 has it; only cert_issuer() checks a signature.
  */
 #ifndef CERT_READ_H
 #define CERT_READ_H
@@ -28,6 +28,8 @@ bool cert_origin(const X509 *authority, char *host, size_t size);
  * name signs for that cluster only, and only certificates that name it, for both sides of TLS.
  */
 const char *cert_refusal(X509 *cert, X509 *authority, const char *cluster);
+/** The certificate among these that has signed this one; NULL: none has. */
+X509 *cert_issuer(X509_STORE *known, X509 *cert);
 /** Fingerprint. false: no memory. */
 bool cert_digest(const X509 *cert, unsigned char digest[CERT_DIGEST]);
 /** Begin of the validity of a certificate in DER and base64, in seconds since 1970; 0 if it is

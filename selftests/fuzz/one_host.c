@@ -98,11 +98,6 @@ const char *sign_check(const struct tls *tls, const struct revoke_list *revoked,
 							: NULL;
 }
 
-int64_t sign_begins(const char *cert)
-{
-	return 0;
-}
-
 bool sign_is_revoked(const struct revoke_list *revoked, const char *cert)
 {
 	return false;
