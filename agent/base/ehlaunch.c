@@ -31,8 +31,8 @@
 #define EHLAUNCH_MS 10000 /* for its start, before this agent does anything */
 #define EHLAUNCH_HELD_MS 1000 /* for another one, once: the agent stands still meanwhile */
 #define EHLAUNCH_END_MS 5000 /* for its end, or it is killed */
-#define EHLAUNCH_AGAIN_S 1 /* from its end to another one */
-#define EHLAUNCH_LATER_S 10 /* if that fails */
+#define EHLAUNCH_AGAIN_MS 1000 /* from its end to another one */
+#define EHLAUNCH_LATER_MS 10000 /* if that fails */
 #define EHLAUNCH_TELLS 6 /* the version of requests that has LAUNCH_TELLS */
 #define EHLAUNCH_FIRST 5 /* the version of requests that ehlaunch takes, if it does not say any */
 #define EHLAUNCH_ROOM (1 << 20) /* the largest request has 65536 groups; the kernel may give less */
@@ -212,11 +212,6 @@ static void ehlaunch_warn(const struct ehlaunch *l, int err)
 			    strerror(-err));
 }
 
-static void ehlaunch_again(struct ehlaunch *l, int seconds)
-{
-	clock_arm(l->again, seconds * 1000);
-}
-
 /* Empty cgroups and guests without an end are its work, also when nothing is asked of it. */
 static void ehlaunch_on_again(evutil_socket_t fd, short what, void *arg)
 {
@@ -226,7 +221,7 @@ static void ehlaunch_on_again(evutil_socket_t fd, short what, void *arg)
 	if (!err)
 		return;
 	ehlaunch_warn(l, err);
-	ehlaunch_again(l, EHLAUNCH_LATER_S);
+	clock_arm(l->again, EHLAUNCH_LATER_MS);
 }
 
 static void ehlaunch_on_said(evutil_socket_t fd, short what, void *arg)
@@ -250,7 +245,7 @@ static void ehlaunch_on_said(evutil_socket_t fd, short what, void *arg)
 	ehlaunch_end(l);
 	/* Of a version that does not fit: another one is tried when something is asked. */
 	if (err != -EPROTONOSUPPORT)
-		ehlaunch_again(l, begun ? EHLAUNCH_AGAIN_S : EHLAUNCH_LATER_S);
+		clock_arm(l->again, begun ? EHLAUNCH_AGAIN_MS : EHLAUNCH_LATER_MS);
 }
 
 static void ehlaunch_try(struct ehlaunch *l, int ms)

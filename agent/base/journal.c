@@ -6,19 +6,15 @@
  */
 #include "base/journal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/agent.h"
 #include "base/config_data.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "wire/clean.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
@@ -62,20 +58,6 @@ static void journal_add_text(struct journal_entry *e, const char *name, const ch
 		journal_add(e, "%s=%s", name, value);
 }
 
-static int journal_send(const struct journal_entry *e)
-{
-	const struct sockaddr_un to = { .sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (sendto(fd, e->text, e->length, MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof(to)) <
-	    0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 void journal_task(const struct agent *agent, enum journal_what what, const struct journal_task *t)
 {
 	static unsigned long long lost; /* of the process, as the journal is */
@@ -105,7 +87,7 @@ void journal_task(const struct agent *agent, enum journal_what what, const struc
 		journal_add(&e, "EHSCHED_SIGNAL=%d", WTERMSIG(t->status));
 	if (lost)
 		journal_add(&e, "EHSCHED_ENTRIES_LOST=%llu", lost);
-	err = journal_send(&e);
+	err = notify_datagram(JOURNAL_SOCKET, e.text, e.length);
 	if (!err)
 		lost = 0;
 	else if (!lost++)

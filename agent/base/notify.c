@@ -15,28 +15,34 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-static void notify_send(const char *text)
+int notify_datagram(const char *path, const void *bytes, size_t length)
 {
-	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	size_t length;
-	int fd;
+	const size_t n = strlen(path);
+	int fd, err = 0;
 
-	if (!path)
-		return;
-	length = strlen(path);
-	if (length < 2 || length >= sizeof(to.sun_path))
-		return;
-	memcpy(to.sun_path, path, length);
+	if (n < 2 || n >= sizeof(to.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(to.sun_path, path, n);
 	if (path[0] == '@')
 		to.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return;
-	if (sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&to,
-		   offsetof(struct sockaddr_un, sun_path) + length) < 0)
-		log_warning("%s: %s", path, strerror(errno));
+		return -errno;
+	if (sendto(fd, bytes, length, MSG_NOSIGNAL, (struct sockaddr *)&to,
+		   offsetof(struct sockaddr_un, sun_path) + n) < 0)
+		err = -errno;
 	close(fd);
+	return err;
+}
+
+static void notify_send(const char *text)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	int err = path ? notify_datagram(path, text, strlen(text)) : 0;
+
+	if (err)
+		log_warning("%s: %s", path, strerror(-err));
 }
 
 void notify_ready(void)

@@ -7,8 +7,12 @@
 #ifndef AGENT_BASE_NOTIFY_H
 #define AGENT_BASE_NOTIFY_H
 
+#include <stddef.h>
+
 struct agent;
 
+/** Sends a datagram to this socket ("@" first: an abstract one), without waiting. 0 or -errno. */
+int notify_datagram(const char *path, const void *bytes, size_t length);
 void notify_ready(void); /**< the service has started; may be called again */
 /** One line for `systemctl status`. */
 void notify_status(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/log.h"
 
-#define PAUSE_US 100000
+#define PAUSE_MS 100
 
 static void pause_on_end(evutil_socket_t fd, short what, void *arg)
 {
@@ -26,8 +27,6 @@ int pause_init(struct pause *pause, struct event_base *base, void (*go_on)(void 
 
 bool pause_begin(struct pause *pause, int err, const char *what)
 {
-	const struct timeval soon = { 0, PAUSE_US };
-
 	/* accept(2): also what the network did to a connection that waited is told by accept() */
 	if (err != EMFILE && err != ENFILE && err != ENOBUFS && err != ENOMEM)
 		return false;
@@ -36,14 +35,12 @@ bool pause_begin(struct pause *pause, int err, const char *what)
 			"%s: cannot accept a connection: %s; those that come wait until others end",
 			what, strerror(err));
 	pause->told = true;
-	return !evtimer_add(pause->end, &soon);
+	return !clock_arm(pause->end, PAUSE_MS);
 }
 
-bool pause_rest(struct pause *pause, unsigned int us)
+bool pause_rest(struct pause *pause, unsigned int ms)
 {
-	const struct timeval soon = { 0, us };
-
-	return evtimer_pending(pause->end, NULL) || !evtimer_add(pause->end, &soon);
+	return evtimer_pending(pause->end, NULL) || !clock_arm(pause->end, ms);
 }
 
 void pause_over(struct pause *pause)

@@ -25,9 +25,9 @@ int pause_init(struct pause *pause, struct event_base *base, void (*go_on)(void 
  * not to listen before go_on(). false: the next one may be accepted at once.
  */
 bool pause_begin(struct pause *pause, int err, const char *what);
-/** So many microseconds, below a second, or as long as a pause that has begun. true: the listener is not
+/** So many milliseconds, or as long as a pause that has begun. true: the listener is not
  *  to listen before go_on(). */
-bool pause_rest(struct pause *pause, unsigned int us);
+bool pause_rest(struct pause *pause, unsigned int ms);
 /** A connection was accepted. */
 void pause_over(struct pause *pause);
 /** Zeroed: does nothing. */

@@ -55,26 +55,30 @@ bool rule_sends_user(const struct config *c, uid_t uid, char why[RULE_TEXT])
 	return rule_admits(&rule, "away", uid, why);
 }
 
+static bool rule_admits_node(const struct site_node *rule, const char *of, const char *host,
+			     char why[RULE_TEXT])
+{
+	enum site_answer answer = site_node(rule, host);
+
+	if (answer != SITE_MAY)
+		rule_say(why, of, "nodes", answer, host);
+	return answer == SITE_MAY;
+}
+
 bool rule_takes_node(const struct config *c, const char *host, char why[RULE_TEXT])
 {
 	const struct site_node rule = { c->guest_allow_nodes, c->guest_deny_nodes,
 					c->nguest_allow_nodes, c->nguest_deny_nodes };
-	enum site_answer answer = site_node(&rule, host);
 
-	if (answer != SITE_MAY)
-		rule_say(why, "guest", "nodes", answer, host);
-	return answer == SITE_MAY;
+	return rule_admits_node(&rule, "guest", host, why);
 }
 
 bool rule_sends_node(const struct config *c, const char *host, char why[RULE_TEXT])
 {
 	const struct site_node rule = { c->away_allow_nodes, c->away_deny_nodes,
 					c->naway_allow_nodes, c->naway_deny_nodes };
-	enum site_answer answer = site_node(&rule, host);
 
-	if (answer != SITE_MAY)
-		rule_say(why, "away", "nodes", answer, host);
-	return answer == SITE_MAY;
+	return rule_admits_node(&rule, "away", host, why);
 }
 
 bool rule_is_owner(const struct config *c, uid_t uid)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/ehsched.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -87,14 +88,12 @@ static void ask_answered(struct agent *agent, const struct eh_message *msg)
 	struct ask_answer answer = { .probes = ask->probes,
 				     .path = ask->path,
 				     .npath = ask->npath };
-	struct ask **at, *q;
+	struct ask *q;
 
-	for (at = &agent->asks->open; (q = *at); at = &q->next)
-		if (q->id == ask->id)
-			break;
+	LL_SEARCH_SCALAR(agent->asks->open, q, id, ask->id);
 	if (!q)
 		return;
-	*at = q->next;
+	LL_DELETE(agent->asks->open, q);
 	answer.reason = ask_reason(msg->answer.why);
 	if (msg->answer.to == EH_NO_NODE)
 		ask_runs_here(agent, ask->id);

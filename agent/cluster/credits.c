@@ -82,11 +82,6 @@ struct credits_incoming {
 
 static struct log_limit credits_log;
 
-static const struct eh_topology *credits_topology(const struct agent *agent)
-{
-	return &agent->config->topology;
-}
-
 bool credits_on(const struct agent *agent)
 {
 	return agent->credits;
@@ -104,14 +99,12 @@ static void credits_want_free(struct credits_want *w)
 static bool credits_end(struct agent *agent, uint64_t id, struct peer *to,
 			const struct eh_credit *credit)
 {
-	struct credits_want **at, *w;
+	struct credits_want *w;
 
-	for (at = &agent->credits->wants; (w = *at); at = &w->next)
-		if (w->id == id)
-			break;
+	LL_SEARCH_SCALAR(agent->credits->wants, w, id, id);
 	if (!w)
 		return false;
-	*at = w->next;
+	LL_DELETE(agent->credits->wants, w);
 	w->done(w->ctx, to, credit);
 	credits_want_free(w);
 	return true;
@@ -183,7 +176,7 @@ static void credits_send(struct agent *agent, const struct credits_update *u,
 			credits_none(agent, m->ask.home, m->ask.id, in);
 		return;
 	}
-	body = idle_message_to_json(credits_topology(agent), m);
+	body = idle_message_to_json(&agent->config->topology, m);
 	if (body && in && in->answer && in->from == to) {
 		server_answer(in->answer, 200, body);
 		in->answer = NULL;
@@ -229,7 +222,7 @@ static int credits_step(struct agent *agent, const struct eh_idle_event *event,
 /* Whether this node's group has one that gives no credits because of its version: how many tasks it has is not known here. */
 static bool credits_miss_some(const struct agent *agent)
 {
-	const uint32_t nodes = 1u << credits_topology(agent)->n,
+	const uint32_t nodes = 1u << agent->config->topology.n,
 		       first = agent->self.index & ~(nodes - 1);
 
 	for (uint32_t node = first; node < first + nodes; node++) {
@@ -450,7 +443,7 @@ static int credits_receive(struct agent *agent, struct peer *from, const json_t 
 			   struct credits_incoming *in)
 {
 	struct eh_idle_message msg;
-	int err = idle_message_from_json(credits_topology(agent), body, &msg);
+	int err = idle_message_from_json(&agent->config->topology, body, &msg);
 
 	if (!err)
 		err = credits_step(agent,

@@ -55,11 +55,6 @@ struct request_call {
 
 static struct log_limit request_log;
 
-static const struct eh_topology *request_topology(const struct agent *agent)
-{
-	return &agent->config->topology;
-}
-
 static void request_release(struct gang_asked *a)
 {
 	if (--a->waits)
@@ -76,7 +71,7 @@ static void request_release(struct gang_asked *a)
 static bool request_is_below(const struct request_call *call, const json_t *offer)
 {
 	const struct agent *agent = call->of->agent;
-	const struct eh_topology *t = request_topology(agent);
+	const struct eh_topology *t = &agent->config->topology;
 	const char *text = json_string_value(json_object_get(offer, "node"));
 	const json_t *used = json_object_get(offer, "utilization");
 	const unsigned int bits = t->n * call->level;
@@ -151,7 +146,7 @@ static void request_ask(struct gang_asked *a, uint32_t node, unsigned int level)
 
 static void request_level(struct gang_asked *a, unsigned int level)
 {
-	const unsigned int n = request_topology(a->agent)->n;
+	const unsigned int n = a->agent->config->topology.n;
 	const unsigned int own = a->agent->self.index >> n * (level - 1) & ((1u << n) - 1);
 
 	for (unsigned int i = 0; i < 1u << n; i++) {
@@ -218,7 +213,7 @@ void gang_request(struct agent *agent, uint64_t tid, double threshold, gang_requ
 		  void *ctx)
 {
 	struct peer *top = hierarchy_top(agent);
-	const unsigned int l = request_topology(agent)->l;
+	const unsigned int l = agent->config->topology.l;
 	struct request_top *t;
 	json_t *body;
 	const char *why;
@@ -257,7 +252,7 @@ static void request_on_done(void *ctx, json_t *offers, const char *why)
 static int request_may(struct agent *agent, const struct peer *from, const struct peer *home,
 		       unsigned int level)
 {
-	if (level < request_topology(agent)->l)
+	if (level < agent->config->topology.l)
 		return from->code.index == eh_member_parent(hierarchy_member(agent)) ? 0 : 403;
 	if (from != home)
 		return 403;
@@ -267,7 +262,7 @@ static int request_may(struct agent *agent, const struct peer *from, const struc
 void gang_request_on_message(struct agent *agent, struct peer *from, const json_t *body,
 			     struct server_answer *answer)
 {
-	const struct eh_topology *t = request_topology(agent);
+	const struct eh_topology *t = &agent->config->topology;
 	const char *text = json_string_value(json_object_get(body, "home")), *why;
 	const json_t *threshold = json_object_get(body, "threshold");
 	const unsigned int rank = hierarchy_rank(agent);

@@ -196,7 +196,8 @@ static void gather_level(struct gather *g, unsigned int level)
 				     "members", (int)sums.members, "nodes", (int)nodes));
 }
 
-void gather_below(struct agent *agent, gather_fn done, void *ctx)
+/* What is below this node's rank. */
+static void gather_below(struct agent *agent, gather_fn done, void *ctx)
 {
 	struct gather *g = calloc(1, sizeof(*g));
 

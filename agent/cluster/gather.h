@@ -12,15 +12,13 @@ struct agent;
 struct peer;
 struct server_answer;
 
-/**
- * Finds all nodes and groups below this node's rank: {"epoch", "nodes", "groups"}. `done` is
- * called once, perhaps at once, and owns the result; NULL: out of memory.
- */
 typedef void (*gather_fn)(void *ctx, json_t *found_stolen);
-void gather_below(struct agent *agent, gather_fn done, void *ctx);
-/** The same for the whole cluster, as far as it can be reached. */
+/**
+ * Finds all nodes and groups of the cluster, as far as it can be reached: {"epoch", "nodes",
+ * "groups"}. `done` is called once, perhaps at once, and owns the result; NULL: out of memory.
+ */
 void gather_all(struct agent *agent, gather_fn done, void *ctx);
-/** Handler of GET /v1/nodes. */
+/** Handler of GET /v1/nodes: those below this node's rank. */
 void gather_on_nodes(struct agent *agent, struct peer *from, const json_t *body,
 		     struct server_answer *answer);
 

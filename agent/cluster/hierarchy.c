@@ -15,6 +15,7 @@
 #include <linux/ehsched.h>
 #include <jansson.h>
 #include <event2/event.h>
+#include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -121,18 +122,17 @@ static void hierarchy_request(struct agent *agent, struct peer *to, json_t *body
 static struct server_answer *hierarchy_take_pending(struct agent *agent, const struct peer *from,
 						    uint64_t id)
 {
-	struct hierarchy_pending **at, *p;
 	struct server_answer *answer;
+	struct hierarchy_pending *p;
 
-	for (at = &agent->hierarchy->pending; (p = *at); at = &p->next) {
-		if (p->from != from || p->id != id)
-			continue;
-		*at = p->next;
-		answer = p->answer;
-		free(p);
-		return answer;
-	}
-	return NULL;
+	for (p = agent->hierarchy->pending; p && (p->from != from || p->id != id); p = p->next)
+		;
+	if (!p)
+		return NULL;
+	LL_DELETE(agent->hierarchy->pending, p);
+	answer = p->answer;
+	free(p);
+	return answer;
 }
 
 static void hierarchy_send(struct agent *agent, struct hierarchy_update *u,
@@ -440,13 +440,12 @@ static void hierarchy_wait(struct agent *agent, struct hierarchy_incoming *in, u
 
 	if (!p)
 		return;
-	*p = (struct hierarchy_pending){ .next = agent->hierarchy->pending,
-					 .from = in->from,
+	*p = (struct hierarchy_pending){ .from = in->from,
 					 .id = id,
 					 .until = clock_ms() + 3ull * agent->config->heartbeat,
 					 .answer = in->answer };
 	in->answer = NULL;
-	agent->hierarchy->pending = p;
+	LL_PREPEND(agent->hierarchy->pending, p);
 }
 
 void hierarchy_on_message(struct agent *agent, struct peer *from, const json_t *body,
@@ -491,18 +490,17 @@ static uint64_t hierarchy_capacity(struct agent *agent)
 static void hierarchy_on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
-	struct hierarchy_pending **at = &agent->hierarchy->pending, *p;
+	struct hierarchy_pending *p, *next;
 
 	hierarchy_touch_now(agent);
 	hierarchy_step(agent, &(struct eh_member_event){ .type = EH_ME_TICK });
 	agent->hierarchy->ops->tick(agent);
 	credits_tick(agent, hierarchy_capacity(agent));
-	while ((p = *at)) {
-		if (clock_ms() < p->until) {
-			at = &p->next;
+	LL_FOREACH_SAFE(agent->hierarchy->pending, p, next)
+	{
+		if (clock_ms() < p->until)
 			continue;
-		}
-		*at = p->next;
+		LL_DELETE(agent->hierarchy->pending, p);
 		server_answer(p->answer, 200, NULL);
 		free(p);
 	}

@@ -255,11 +255,6 @@ static bool join_is_asking(struct join *j)
 	return j->tries;
 }
 
-static void join_schedule(struct join *j, unsigned int ms)
-{
-	clock_arm(j->timer, ms);
-}
-
 static void join_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct join *j = arg;
@@ -268,15 +263,15 @@ static void join_on_timer(evutil_socket_t fd, short what, void *arg)
 
 	if (join_next(j, &where)) {
 		join_ask(j, &where);
-		join_schedule(j, JOIN_STEP_MS);
+		clock_arm(j->timer, JOIN_STEP_MS);
 	} else if (asking) {
-		join_schedule(j, JOIN_STEP_MS);
+		clock_arm(j->timer, JOIN_STEP_MS);
 	} else if (join_kept_place(j)) {
 		join_end(j);
 	} else {
 		/* All were asked: start again with the first, later. */
 		j->next = 0;
-		join_schedule(j, j->backoff_ms);
+		clock_arm(j->timer, j->backoff_ms);
 		j->backoff_ms = backoff_next(j->backoff_ms, JOIN_BACKOFF_MIN, JOIN_BACKOFF_MAX);
 	}
 }
@@ -321,7 +316,7 @@ int join_run(struct agent *agent, struct roster **roster)
 	j.patience = evtimer_new(agent->base, join_on_patience, &j);
 	if (!j.timer || !j.patience)
 		goto free_timers;
-	join_schedule(&j, 0);
+	clock_arm(j.timer, 0);
 	if (join_kept_place(&j))
 		clock_arm(j.patience, JOIN_PATIENCE_MS);
 	event_base_dispatch(agent->base);

@@ -23,11 +23,6 @@ struct leave {
 
 static struct log_limit leave_log;
 
-static void leave_schedule(struct leave *l, unsigned int ms)
-{
-	clock_arm(l->timer, ms);
-}
-
 static void leave_on_told(struct agent *agent, const char *why)
 {
 	struct leave *l = agent->leave;
@@ -43,7 +38,7 @@ static void leave_on_told(struct agent *agent, const char *why)
 	if (l->now)
 		agent_end(agent, 0);
 	else
-		leave_schedule(l, LEAVE_RETRY_MS);
+		clock_arm(l->timer, LEAVE_RETRY_MS);
 }
 
 static void leave_on_timer(evutil_socket_t fd, short what, void *arg)
@@ -57,7 +52,7 @@ static void leave_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (l->now || node_guests(agent) + node_away(agent) == 0)
 		own_roster_leave(agent, leave_on_told);
 	else
-		leave_schedule(l, LEAVE_LOOK_MS);
+		clock_arm(l->timer, LEAVE_LOOK_MS);
 }
 
 static struct leave *leave_new(struct agent *agent)
@@ -86,7 +81,7 @@ void leave_start(struct agent *agent, bool now)
 	}
 	agent->leave->now |= now;
 	drain_set(agent, DRAIN_ALL, NULL, "it leaves the cluster");
-	leave_schedule(agent->leave, 0);
+	clock_arm(agent->leave->timer, 0);
 }
 
 void leave_exit(struct agent *agent)

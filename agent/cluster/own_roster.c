@@ -240,7 +240,8 @@ static void own_roster_on_pulled(struct peer *from, bool reached)
 	from->agent->own_roster->pulling = false;
 }
 
-void own_roster_pull(struct peer *from)
+/* Exchanges rosters with a peer that has a newer one. */
+static void own_roster_pull(struct peer *from)
 {
 	struct own_roster *e = from->agent->own_roster;
 

@@ -37,8 +37,6 @@ void own_roster_exit(struct agent *agent);
 
 /** Version of this agent's roster; grows with each change. Messages of the hierarchy carry it. */
 uint64_t own_roster_version(struct agent *agent);
-/** Exchanges rosters with a peer that has a newer one. */
-void own_roster_pull(struct peer *from);
 
 /** The roster itself. A caller that changes it, as the top controller, calls own_roster_decided() then. */
 struct roster *own_roster(const struct agent *agent);

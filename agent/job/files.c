@@ -242,7 +242,7 @@ enum files_result files_compare_seen(struct agent *agent, const struct seen *sai
 /* ---- questions ---- */
 
 /* Takes it out of the list. Questions that were asked for it alone are not waited for. */
-static void files_forget(struct files_question *q)
+void files_cancel(struct files_question *q)
 {
 	struct files *f = q->agent->files;
 	struct files_question *other;
@@ -265,11 +265,6 @@ static void files_forget(struct files_question *q)
 	free(q);
 }
 
-void files_cancel(struct files_question *q)
-{
-	files_forget(q);
-}
-
 static void files_answer(struct files_question *q, const struct files_identity *identity,
 			 enum files_result result, const char *trouble)
 {
@@ -280,7 +275,7 @@ static void files_answer(struct files_question *q, const struct files_identity *
 	/* The identity it is told is q's. */
 	if (identify)
 		identify(ctx, identity, trouble);
-	files_forget(q);
+	files_cancel(q);
 	if (compare)
 		compare(ctx, result, trouble);
 }

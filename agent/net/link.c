@@ -26,11 +26,6 @@
 #define LINK_NEWS 10 /* heartbeats: a peer that began before that was up already */
 #define LINK_RETRY_MS 50 /* a request does not retry a peer that failed more recently */
 
-static void link_schedule(struct peer *p, unsigned int ms)
-{
-	clock_arm(p->timer, ms);
-}
-
 /* Exponential, and random so that not all nodes connect at once to one that restarted. */
 static unsigned int link_backoff(struct peer *p)
 {
@@ -110,7 +105,7 @@ static void link_down(struct peer *p, enum peer_down down, const char *why)
 			    why);
 	}
 	if (p->pinned && p->known)
-		link_schedule(p, link_backoff(p));
+		clock_arm(p->timer, link_backoff(p));
 	else
 		evtimer_del(p->timer);
 	if (was_up || p->pinned)
@@ -163,7 +158,7 @@ static void link_on_ready(void *ctx)
 	p->introduced = false;
 	p->greeting = true;
 	p->agent->net_ops->greet(p);
-	link_schedule(p, p->agent->config->heartbeat);
+	clock_arm(p->timer, p->agent->config->heartbeat);
 }
 
 static const struct h2_conn_ops link_conn_ops = {
@@ -186,7 +181,7 @@ static int link_connect(struct peer *p)
 	err = errno;
 	snprintf(p->trouble, sizeof(p->trouble), "%s", strerror(err));
 	if (p->pinned)
-		link_schedule(p, link_backoff(p));
+		clock_arm(p->timer, link_backoff(p));
 	return -err;
 }
 
@@ -207,7 +202,7 @@ static void link_on_timer(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	h2_conn_ping(p->conn);
-	link_schedule(p, p->agent->config->heartbeat);
+	clock_arm(p->timer, p->agent->config->heartbeat);
 }
 
 struct h2_stream *link_open(struct peer *to, const char *method, const char *path,
@@ -258,7 +253,7 @@ void link_update(struct peer *p, const char *why)
 	if (p->conn && why)
 		h2_conn_close(p->conn, H2_END_REFUSED, why);
 	else if (!p->conn && p->pinned && p->known && !evtimer_pending(p->timer, NULL))
-		link_schedule(p, 0);
+		clock_arm(p->timer, 0);
 	else if (!p->conn && !(p->pinned && p->known))
 		evtimer_del(p->timer);
 }

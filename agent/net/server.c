@@ -32,7 +32,7 @@
 #define SERVER_SHAKE_MS 10000 /* the handshake, all of it; longer where heartbeats are slow */
 #define SERVER_CONNS_A_PEER 4
 #define SERVER_WAITING 1024 /* connections that wait to be accepted */
-#define SERVER_REST_US 10000 /* while no more of them come than there is room */
+#define SERVER_REST_MS 10 /* while no more of them come than there is room */
 
 struct server_conn {
 	struct agent *agent;
@@ -323,7 +323,7 @@ static void server_on_rest(evutil_socket_t fd, short what, void *arg)
 {
 	struct server *server = arg;
 
-	if (pause_rest(&server->pause, SERVER_REST_US))
+	if (pause_rest(&server->pause, SERVER_REST_MS))
 		evconnlistener_disable(server->listener);
 }
 
@@ -427,14 +427,14 @@ int server_init(struct agent *agent, const struct server_route *routes)
 		log_error("cannot listen on %s: %s; check that no other agent runs and that the "
 			  "address belongs to this node",
 			  own->text, strerror(-err));
-		goto exit_intake;
+		goto exit_bodies;
 	}
 	evconnlistener_set_error_cb(server->listener, server_on_accept_error);
 	agent->server = server;
 	server_set_sources(agent);
 	return 0;
 
-exit_intake:
+exit_bodies:
 	request_bodies_exit(&server->bodies);
 free_rest:
 	event_free(server->rest);

@@ -178,7 +178,8 @@ static uint64_t memory_has(struct agent *agent, const struct memory_claim *c)
 	return c->pid > 0 && !process_look(c->pid, &now) && now.memory > 0 ? now.memory : 0;
 }
 
-uint64_t memory_claimed(struct agent *agent, struct memory_claim *c)
+/* What one task is expected to take yet. */
+static uint64_t memory_claimed(struct agent *agent, struct memory_claim *c)
 {
 	const uint64_t halves = c->began ? (clock_ms() - c->began) / MEMORY_HALF_MS : 0;
 	const uint64_t has = c->peak ? memory_has(agent, c) : 0;

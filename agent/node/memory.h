@@ -42,8 +42,7 @@ uint64_t memory_kills(const struct agent *agent);
  */
 void memory_claim(struct agent *agent, struct memory_claim *c);
 void memory_unclaim(struct memory_claim *c);
-/** What one task is expected to take yet, and all of them. */
-uint64_t memory_claimed(struct agent *agent, struct memory_claim *c);
+/** What they are expected to take yet, all together. */
 uint64_t memory_expected(struct agent *agent);
 
 int memory_init(struct agent *agent); /**< 0 or -ENOMEM */
