@@ -23,7 +23,7 @@ struct directory_slot {
 	struct directory_question question;
 	struct directory_answer answer;
 	uint64_t at; /* when it was sent, ms; 0: never, or its answer was used */
-	bool here; /* the answer, which came too late for who asked first */
+	bool here; /* the answer, which came too late for the first caller */
 };
 
 /* Of the process: all agents on a host have the same users. */
@@ -151,7 +151,7 @@ const struct directory_answer *directory_ask(const struct directory_question *q)
 	for (size_t i = 0; i < DIRECTORY_AT_ONCE; i++)
 		if (directory_is(&directory.slots[i], q))
 			s = &directory.slots[i];
-	/* What was right then may not be any more. */
+	/* An answer may be wrong after a while. */
 	if (s && s->here && clock_ms() - s->at > DIRECTORY_FRESH_MS)
 		s = NULL;
 	if (!s)

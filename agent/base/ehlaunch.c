@@ -81,7 +81,7 @@ static int ehlaunch_poll(int fd, int ms)
 /* Waits until it has begun: the directories of cgroups are there then. -ETIMEDOUT: it may still come. */
 static int ehlaunch_hear(struct ehlaunch *l, int ms)
 {
-	/* What one of before says is shorter. */
+	/* An earlier ehlaunch says less. */
 	struct launch_begun said = { .oldest = EHLAUNCH_FIRST, .newest = EHLAUNCH_FIRST };
 	int n = ehlaunch_poll(l->socket, ms), err;
 
@@ -102,7 +102,7 @@ static int ehlaunch_hear(struct ehlaunch *l, int ms)
 	return 0;
 }
 
-/* It ends as soon as its socket is closed, unless it stands still. What it has made is there all the same. */
+/* It ends as soon as its socket is closed, unless it stands still. The directories that it has made stay. */
 static void ehlaunch_reap(pid_t pid)
 {
 	const int fd = syscall(SYS_pidfd_open, pid, 0u);

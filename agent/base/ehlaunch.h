@@ -31,7 +31,7 @@ void ehlaunch_reload(struct agent *agent, const struct config *old);
 /** The rules that ehlaunch enforces: those of this agent's configuration, or others; or it does not say. */
 enum ehlaunch_rules { EHLAUNCH_SAME, EHLAUNCH_OTHERS, EHLAUNCH_UNKNOWN };
 enum ehlaunch_rules ehlaunch_rules(const struct agent *agent);
-/** Which ehlaunch it is; 0: it has ended. What it has made is unknown to another one. */
+/** Which ehlaunch it is; 0: it has ended. Another one knows nothing of the views that it has made. */
 unsigned int ehlaunch_starts(const struct agent *agent);
 /** Whether the ends that it starts may be asked to tell more: LAUNCH_TELLS. */
 bool ehlaunch_tells(const struct agent *agent);

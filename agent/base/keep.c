@@ -161,7 +161,7 @@ static void *keep_run(void *arg)
 
 /* ---- what was done ---- */
 
-/* Those that wait for it hear of it, the first first. */
+/* Tells all that wait for it, the first first. */
 static void keep_tell(struct keep_job *job, int err)
 {
 	keep_done_fn done = job->done;

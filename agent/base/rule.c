@@ -102,7 +102,7 @@ bool rule_sends_program(const struct config *c, const char *given, const char *r
 	return answer == SITE_MAY;
 }
 
-/* A number may be without a name; but then nobody can say who is in that group. What has no answer is not told. */
+/* A number may be without a name; but then nobody can say who is in that group. Without an answer nothing is told. */
 static bool rule_is_known(const char *item, bool denies)
 {
 	unsigned int number;

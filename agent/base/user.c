@@ -22,7 +22,7 @@
 #define USER_ASKED 256 /* pairs of a user and a group */
 #define USER_KEPT_MS 60000
 
-/* Of the process: all agents on a host have the same users. What has no answer yet is not kept. */
+/* Of the process: all agents on a host have the same users. Only answers are kept. */
 static struct user_entry {
 	uid_t uid;
 	bool known;
@@ -62,7 +62,7 @@ const char *user_name(uid_t uid)
 	return e ? e->name : NULL;
 }
 
-/* What a name leads to. */
+/* The number of a name. */
 struct user_named {
 	char name[DIRECTORY_NAME];
 	id_t number;
@@ -191,7 +191,7 @@ static int user_asks_group(const struct user_groups *g, const char *group)
 	return a->is_member || user_has_group(g, a->number);
 }
 
-/* What was found of a user and a group, while what is kept of the user is the same. */
+/* The answer for a user and a group, good as long as the entry of the user is the same. */
 struct user_asked {
 	uid_t uid;
 	uint64_t at;

@@ -129,7 +129,7 @@ static void admission_refuse_join(struct agent *agent, int err, struct server_an
 	server_answer(answer, err == -ENOMEM || err == -ERANGE ? 503 : 409, reply);
 }
 
-/* What the host is to sign: what is held for it, or what it has signed before. NULL: no memory. */
+/* The entry that the host is to sign: one that is held for it, or one that it has signed before. NULL: no memory. */
 static const struct roster_entry *admission_given(struct agent *agent, struct roster *held,
 						  const char *host, uint32_t index)
 {

@@ -127,7 +127,7 @@ static void ask_tick(struct agent *agent)
 void ask_start(struct agent *agent, const struct ask_question *question, ask_fn done, void *ctx)
 {
 	const struct ask_answer none = { .reason = EHS_REASON_NO_CONTROLLER };
-	/* What waits for a node is told when this agent ends, and may seek another one. */
+	/* A placement that waits for a node is told when this agent ends, and may seek another one. */
 	struct ask *q = agent->asks ? malloc(sizeof(*q)) : NULL;
 	uint32_t nodes[EH_TRIED_MAX];
 	size_t n = 0;

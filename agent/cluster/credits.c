@@ -170,7 +170,7 @@ static void credits_send(struct agent *agent, const struct credits_update *u,
 
 	if (!to)
 		return;
-	/* Those of before say it otherwise, and would call it invalid. */
+	/* Earlier versions say it otherwise, and would call it invalid. */
 	if (to->protocol && to->protocol < VERSIONS_CREDITS) {
 		if (asks)
 			credits_none(agent, m->ask.home, m->ask.id, in);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The state machine's messages go to one host each: OCCUPY has this host's offer only, and none when
- * it is not among the chosen. What a host answers is the HTTP answer.
+ * it is not among the chosen. A host's answer is the HTTP answer.
  */
 
 #include "cluster/gang.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file gang_user.h
- * How long hosts stood offered to each user of this node: one who only asks would keep them from
+ * How long hosts stood offered to each user of this node: a user who only asks would keep them from
  * other users, and use up what the hosts allow this node (seat.c).
  */
 #ifndef AGENT_CLUSTER_GANG_USER_H

@@ -379,7 +379,7 @@ void hierarchy_threshold_set(struct agent *agent)
 
 /* ---- in ---- */
 
-/* What a peer says of itself is shown under its own name, whatever name it gives. */
+/* A report is shown under the name of its sender, whatever name it gives. */
 static void hierarchy_note(struct peer *from, const json_t *node)
 {
 	json_t *said = json_copy((json_t *)node);

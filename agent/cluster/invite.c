@@ -45,11 +45,11 @@ struct invite {
 	bool spent; /* the disk is to know that it was used */
 };
 
-/* One who hears of an invitation when what became of it is on disk. */
+/* A caller that hears of an invitation when its state is on disk. */
 struct invite_wait {
 	struct agent *agent;
 	unsigned char digest[CERT_DIGEST]; /* of the invitation */
-	char host[CERT_HOST_MAX + 1]; /* for whom it is; who used it */
+	char host[CERT_HOST_MAX + 1]; /* the host that it is for, or that used it */
 	/* one that is made */
 	json_t *reply;
 	invite_done_fn made;
@@ -139,7 +139,7 @@ static void invite_save(struct invite_wait *wait, keep_done_fn kept)
 		kept(wait, err);
 }
 
-/* What waited for the disk waits no more. Its time may be over: NULL. */
+/* The invitation no longer waits for the disk. NULL: its time is over. */
 static struct invite *invite_kept(const struct invite_wait *wait, int err)
 {
 	struct invites *in = wait->agent->invites;

@@ -34,7 +34,7 @@ void invite_make(struct agent *agent, unsigned int seconds, const char *host, in
 
 /** Whether there is one that has not ended. */
 bool invite_is_open(struct agent *agent);
-/** What a stranger at `where` says: net_ops.visit. A token counts as used before he gets anything. */
+/** A stranger at `where` asks: net_ops.visit. A token counts as used before he gets anything. */
 void invite_on_visit(struct agent *agent, const char *where, const char *line, size_t length,
 		     invite_answer_fn answer, void *ctx);
 

@@ -167,7 +167,7 @@ static void lapse_look(struct peer *p, bool majority)
 		    !link_request(p, "/v1/guests", NULL, LAPSE_ASK_MS, NULL, NULL);
 }
 
-/* From here on this host is the top. What it knew is good if it was just now. */
+/* From here on this host is the top. Its knowledge is good if it is fresh. */
 static void lapse_begin(struct agent *agent)
 {
 	struct lapse *l = agent->lapse;

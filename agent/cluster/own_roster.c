@@ -42,7 +42,7 @@ struct own_roster {
 	struct roster *held; /* given out as the top controller, and not signed yet */
 	uint64_t held_since; /* ms, of the last one */
 	uint64_t vain_since; /* ms */
-	unsigned int vain; /* hellos since then that were not signed by who sent them */
+	unsigned int vain; /* hellos since then that were not signed by their sender */
 	struct event *timer; /* saves the roster */
 	struct event *news;
 	uint64_t refused_since; /* ms; 0: not refused */

@@ -227,8 +227,8 @@ static void slots_drop_teller(struct slots *s, struct slots_teller *t)
 	free(t);
 }
 
-/* What a node says replaces what it said before. They are in the order of their nodes, so that what cannot be
- * divided is always for the same one. */
+/* A node's claims replace its earlier ones. They are in the order of their nodes, so that the same one always
+ * gets the rest of a division. */
 static struct slots_teller *slots_tell(struct slots *s, uint32_t node,
 				       const struct eh_slots_claim *claims, size_t n)
 {

@@ -204,7 +204,7 @@ static json_t *withdraw_entry(const struct revoke_entry *e)
 			 "time", (json_int_t)e->at);
 }
 
-/* One who wants to know that it is in force, and stays so. */
+/* A caller that wants to know that it is in force, and stays so. */
 struct withdraw_wait {
 	json_t *reply;
 	withdraw_done_fn done;

@@ -21,7 +21,7 @@ struct attributes_who {
 
 /**
  * Reads them of the process that `pid` names now, and its further attributes into `traits`, unless that is NULL: if they cannot be
- * read, traits[JOB_TRAITS_KNOWN] is 0. What the kernel tells only to the process itself is input there, as the stub has told it.
+ * read, traits[JOB_TRAITS_KNOWN] is 0. The traits that the kernel tells only to the process itself are input, as the stub has told them.
  * 0, or -errno: it has ended, or is not `uid`'s.
  */
 int attributes_read(pid_t pid, uid_t uid, struct attributes_who *out, uint64_t traits[JOB_TRAITS]);

@@ -50,7 +50,7 @@ enum files_result files_compare_seen(struct agent *agent, const struct seen *sai
 /** Nobody waits any more. Not in or after the call of `done`. */
 void files_cancel(struct files_question *q);
 
-/** Those who wait are told that there is no answer. */
+/** Tells those who wait that there is no answer. */
 void files_exit(struct agent *agent);
 
 #endif

@@ -86,7 +86,7 @@ int route_open(struct route *r, struct agent *agent, int socket, const struct ro
 	       void *ctx);
 /** The end is at this socket from now on, which is taken over even on failure. 0 or -ENOMEM. */
 int route_set_end(struct route *r, int socket);
-/** The end is whoever gets the socket that this returns, or -errno. */
+/** The end is the process that gets the socket that this returns, or -errno. */
 int route_make_end(struct route *r);
 /** Takes the frame of the end that was not taken before. */
 void route_go_on(struct route *r);

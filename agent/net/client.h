@@ -34,7 +34,7 @@ void client_call_begin(struct client_call *c, struct h2_stream *s, unsigned int 
 int client_init(struct agent *agent); /**< 0 or -ENOMEM */
 /**
  * The agent ends: each open call is told that there is no answer, and no new one is taken
- * (-ENOMEM). What was sent stays queued.
+ * (-ENOMEM). Requests that were sent stay queued.
  */
 void client_end(struct agent *agent);
 void client_exit(struct agent *agent);

@@ -305,7 +305,7 @@ static void h2_conn_take(struct h2_conn *conn, const uint8_t *bytes, size_t leng
 }
 
 /*
- * libevent reads one record for each event of the socket. Those that are here already are read at
+ * libevent reads one record for each event of the socket. Records that are here already are read at
  * once, so that all they bring goes on together, until the portion of this connection is used up:
  * then the socket tells that it has more.
  */

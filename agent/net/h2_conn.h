@@ -24,7 +24,7 @@ struct h2_conn *h2_conn_connect(struct agent *agent, const struct address *to,
 /** `ops->visited` is used while net_ops.invites. NULL: no memory; the socket is then closed. */
 struct h2_conn *h2_conn_accepted(struct agent *agent, evutil_socket_t fd, unsigned int silence_ms,
 				 const struct h2_conn_ops *ops, void *ctx);
-/** What it holds counts for this host (quota.h). Once. */
+/** Counts all that it holds for this host (quota.h). Once. */
 void h2_conn_count(struct h2_conn *conn, struct quota_host *host);
 /** Sends this to a visitor, reads no more of him, and closes when he has it. */
 void h2_conn_answer(struct h2_conn *conn, const char *text);

@@ -19,7 +19,7 @@ struct peer *names_find(const struct agent *agent, const char *text, char why[NA
 
 /**
  * Adds the host to each member that is a node's code: `host` to `node`, `NAME_host` to the others
- * (home, executor, self, controller, top, parent). What is there already stays.
+ * (home, executor, self, controller, top, parent). Members that are there already stay.
  */
 void names_add(const struct agent *agent, json_t *object);
 

@@ -51,7 +51,7 @@ struct quota {
 struct quota_host *quota_get(struct quota *quota, const char *name);
 void quota_hold(struct quota_host *host); /**< once more; it needs a quota_put(), too */
 void quota_put(struct quota_host *host); /**< or NULL */
-/** Those who still hold a host may go on to. */
+/** Holders of a host may keep it. */
 void quota_exit(struct quota *quota);
 
 /** Counts what was refused, and says so in the log now and then. Returns why, for the other side. */

@@ -55,7 +55,7 @@ void recheck_exit(struct agent *agent)
 
 	if (!r)
 		return;
-	/* Those that the event loop has not freed yet. */
+	/* The event loop has not freed all of them yet. */
 	while (!LIST_EMPTY(&r->all))
 		recheck_remove(LIST_FIRST(&r->all));
 	agent_free_event(&r->timer);

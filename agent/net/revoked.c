@@ -32,7 +32,7 @@ static void revoked_say(struct agent *agent, const char *by)
 
 	if (!strcmp(r->by, by))
 		return;
-	/* who says it first is shown */
+	/* the first source is shown */
 	if (!*r->by || !strcmp(by, REVOKED_HERE)) {
 		snprintf(r->by, sizeof(r->by), "%s", by);
 		log_error("this host, %s, was revoked, says %s: the cluster takes nothing from it "

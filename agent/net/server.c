@@ -307,8 +307,8 @@ static bool server_refuses(struct server *server, const struct sockaddr *sa, soc
 }
 
 /*
- * When all are accepted that have come, the listener rests: to wake up for each costs as much as all else
- * that is done for it, and who floods comes ten thousand times in a second.
+ * When it has accepted all that have come, the listener rests: a wakeup for each costs as much as all else
+ * that is done for it, and a flood brings ten thousand in a second.
  */
 static void server_turn_away(struct server *server, evutil_socket_t fd)
 {

@@ -161,7 +161,7 @@ static void answer_end(void *ctx)
 	json_decref(body);
 }
 
-/* What has come of the body is no longer held. */
+/* Drops the part of the body that has come. */
 static void answer_give_up(struct server_answer *a, int status, const char *why)
 {
 	a->called = true;

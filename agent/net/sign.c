@@ -193,7 +193,7 @@ const char *sign_check(const struct tls *tls, const struct revoke_list *revoked,
 		ERR_clear_error();
 		return "its certificate is malformed";
 	}
-	/* Only keys that the authority has signed are used: what another one costs, who made it chose. */
+	/* Only keys that the authority has signed are used: the maker of another one chose its cost. */
 	why = sign_trust(tls_context_of(tls), revoked, certs, cluster, host);
 	if (!why && !sign_is_good(sk_X509_value(certs, 0), sign, text, length))
 		why = "the signature was not made by its host";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file sources.h
- * How often a source may connect. A handshake costs the one loop about 0.6 ms, and whoever reaches the
- * port may ask for as many as he can. A source (address_source()) may make SOURCES_BURST connections at
+ * How often a source may connect. A handshake costs the one loop about 0.6 ms, and a host that reaches
+ * the port may ask for as many as it can. A source (address_source()) may make SOURCES_BURST connections at
  * once, and then SOURCES_RATE in a second; all where no member listens may make SOURCES_STRANGE together.
  * So a source that floods waits, and members wait for no other source. Of bounded size. No input or output.
  */

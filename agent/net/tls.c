@@ -211,7 +211,7 @@ static SSL_CTX *tls_context(const struct config *c, bool server, FILE *errors)
 	return NULL;
 }
 
-/* What peers would refuse is refused here, where it can be corrected. */
+/* Refuses here, where it can be corrected, a certificate that peers would refuse. */
 static bool tls_is_ours(const struct config *c, SSL_CTX *ctx, FILE *errors)
 {
 	X509 *cert = SSL_CTX_get0_certificate(ctx),

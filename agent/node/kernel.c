@@ -171,7 +171,7 @@ static void kernel_close_asked(struct agent *agent)
 	k->asked = -1;
 }
 
-/* What the administrator has allowed is ehlaunch's to say, which may have been started by somebody else. */
+/* ehlaunch says what the administrator has allowed; it may have been started by somebody else. */
 static int kernel_on_bounds(struct nl_msg *msg, void *arg)
 {
 	struct nlattr *attrs[EHS_A_NODE_MAX + 1];
@@ -307,8 +307,8 @@ static void kernel_detach(struct agent *agent)
 }
 
 /*
- * What is added to the family keeps its version: older modules do not send it, and newer ones do not
- * need it. Another version means something else by the same numbers.
+ * Additions to the family keep its version: older modules do not send them, and newer ones do not
+ * need them. Another version means something else by the same numbers.
  */
 static bool kernel_fits(struct agent *agent)
 {

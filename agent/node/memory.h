@@ -37,8 +37,8 @@ double memory_used(struct agent *agent);
 uint64_t memory_kills(const struct agent *agent);
 
 /**
- * The task counts until memory_unclaim(), which may be called without it. What it has not taken counts
- * half as much after each minute: a wrong guess holds nobody off for long.
+ * The task counts until memory_unclaim(), which may be called without it. The rest that it has not
+ * taken counts half as much after each minute: a wrong guess holds nobody off for long.
  */
 void memory_claim(struct agent *agent, struct memory_claim *c);
 void memory_unclaim(struct memory_claim *c);

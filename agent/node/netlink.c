@@ -14,9 +14,8 @@
 #include "base/log.h"
 
 /*
- * Other processes can send, too, with CAP_NET_ADMIN in this network namespace. What they send to the
- * socket's port is refused by the kernel, as the socket is connected; what they send to a group is
- * ignored here.
+ * Other processes can send, too, with CAP_NET_ADMIN in this network namespace. The kernel refuses
+ * messages to the socket's port, as the socket is connected; messages to a group are ignored here.
  */
 static bool netlink_is_kernels(const struct sockaddr_nl *from)
 {
@@ -95,7 +94,7 @@ static int netlink_on_done(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-/* What a call returns, which libnl has ended with `err`. */
+/* The return value of a call that libnl has ended with `err`. */
 static int netlink_result(const struct netlink_error *error, int err, char why[160])
 {
 	if (error->error) {
@@ -212,7 +211,7 @@ static int64_t netlink_begin(struct nl_sock *sk, struct netlink_backlog *backlog
 	uint32_t seq;
 	int n, err;
 
-	/* The kernel drops an answer for which there is no room. What was lost before, is. */
+	/* The kernel drops an answer for which there is no room. Earlier losses stay lost. */
 	while ((n = netlink_read(sk, &bytes)) > 0 || n == -NLE_NOMEM)
 		if (n > 0)
 			netlink_put_off(backlog, bytes, n);
