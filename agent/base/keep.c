@@ -58,28 +58,28 @@ struct keep {
 
 bool keep_path(const struct config *c, const char *name, char path[PATH_MAX])
 {
-	char folder[PATH_MAX];
+	char directory[PATH_MAX];
 
-	snprintf(folder, sizeof(folder), "%s", c->state);
-	return snprintf(path, PATH_MAX, "%s/%s", dirname(folder), name) < PATH_MAX;
+	snprintf(directory, sizeof(directory), "%s", c->state);
+	return snprintf(path, PATH_MAX, "%s/%s", dirname(directory), name) < PATH_MAX;
 }
 
 /* The directory of a file, which is made if it is not there. */
-static const char *keep_folder(const char *path, char room[PATH_MAX])
+static const char *keep_directory(const char *path, char room[PATH_MAX])
 {
-	const char *folder;
+	const char *directory;
 
 	snprintf(room, PATH_MAX, "%s", path);
-	folder = dirname(room);
-	mkdir(folder, 0755);
-	return folder;
+	directory = dirname(room);
+	mkdir(directory, 0755);
+	return directory;
 }
 
 void keep_make(const struct config *c)
 {
 	char room[PATH_MAX];
 
-	keep_folder(c->state, room);
+	keep_directory(c->state, room);
 }
 
 /* ---- a file, in the thread ---- */
@@ -101,9 +101,9 @@ static int keep_fill(const char *path, const char *text, bool sync)
 }
 
 /* The new name, too, must be on disk. */
-static int keep_sync(const char *folder)
+static int keep_sync(const char *directory)
 {
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
 
 	if (fd < 0)
 		return -errno;
@@ -115,20 +115,20 @@ static int keep_sync(const char *folder)
 static int keep_do(const struct keep_job *job)
 {
 	char work[PATH_MAX], room[PATH_MAX];
-	const char *folder;
+	const char *directory;
 	int err;
 
 	if (!job->text)
 		return unlink(job->path) && errno != ENOENT ? -errno : 0;
 	if (snprintf(work, sizeof(work), "%s.new", job->path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	folder = keep_folder(job->path, room);
+	directory = keep_directory(job->path, room);
 	err = keep_fill(work, job->text, job->sync);
 	if (!err && rename(work, job->path))
 		err = -errno;
 	if (err)
 		unlink(work);
-	return err || !job->sync ? err : keep_sync(folder);
+	return err || !job->sync ? err : keep_sync(directory);
 }
 
 static void *keep_run(void *arg)

@@ -50,12 +50,12 @@ static bool owner_is_terminal(const char *name, const char *before)
  * Seconds since an owner has typed: of each terminal the kernel notes when it was read last, in steps of
  * eight seconds. UINT_MAX: none has one.
  */
-static unsigned int owner_look(const struct config *config, const char *folder, const char *before,
-			       uid_t *who)
+static unsigned int owner_look(const struct config *config, const char *directory,
+			       const char *before, uid_t *who)
 {
 	const time_t now = time(NULL);
 	unsigned int least = UINT_MAX;
-	DIR *dir = opendir(folder);
+	DIR *dir = opendir(directory);
 	struct dirent *entry;
 	struct stat st;
 	time_t idle;

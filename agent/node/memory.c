@@ -30,16 +30,22 @@ struct memory {
 
 /* ---- files ---- */
 
-/* The number behind a word that begins a line; behind "" that of the first one. False: there is none. */
-static bool memory_number(const char *folder, const char *name, const char *word, uint64_t *out)
+static FILE *memory_open(const char *directory, const char *name)
 {
-	char path[PATH_MAX], line[256];
-	bool found = false;
-	FILE *f;
+	char path[PATH_MAX];
 
-	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
-		return false;
-	f = fopen(path, "re");
+	return snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path)
+		       ? fopen(path, "re")
+		       : NULL;
+}
+
+/* The number behind a word that begins a line; behind "" that of the first one. False: there is none. */
+static bool memory_number(const char *directory, const char *name, const char *word, uint64_t *out)
+{
+	FILE *f = memory_open(directory, name);
+	bool found = false;
+	char line[256];
+
 	while (f && !found && fgets(line, sizeof(line), f))
 		found = !strncmp(line, word, strlen(word)) &&
 			sscanf(line + strlen(word), "%" SCNu64, out) == 1;
@@ -48,15 +54,11 @@ static bool memory_number(const char *folder, const char *name, const char *word
 	return found;
 }
 
-static double memory_waits(const char *folder, const char *name)
+static double memory_waits(const char *directory, const char *name)
 {
-	char path[PATH_MAX];
+	FILE *f = memory_open(directory, name);
 	double some = 0;
-	FILE *f;
 
-	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
-		return 0;
-	f = fopen(path, "re");
 	if (!f)
 		return 0;
 	if (fscanf(f, "some avg10=%lf", &some) != 1)
@@ -66,18 +68,18 @@ static double memory_waits(const char *folder, const char *name)
 }
 
 /* Files that are cached can be dropped. */
-static uint64_t memory_cached(const char *folder, const char *const words[2])
+static uint64_t memory_cached(const char *directory, const char *const words[2])
 {
 	uint64_t sum = 0, one;
 
 	for (int i = 0; i < 2; i++)
-		if (memory_number(folder, "memory.stat", words[i], &one))
+		if (memory_number(directory, "memory.stat", words[i], &one))
 			sum += one;
 	return sum;
 }
 
 /* False: not the directory of a cgroup, or one without limit. */
-static bool memory_of_cgroup(const char *folder, struct memory_state *out)
+static bool memory_of_cgroup(const char *directory, struct memory_state *out)
 {
 	static const char *const files[][2] = { { "memory.max", "memory.current" },
 						{ "memory.limit_in_bytes",
@@ -87,10 +89,10 @@ static bool memory_of_cgroup(const char *folder, struct memory_state *out)
 	uint64_t used, cached;
 
 	for (int i = 0; i < 2; i++) {
-		if (!memory_number(folder, files[i][0], "", &out->all) ||
-		    !memory_number(folder, files[i][1], "", &used))
+		if (!memory_number(directory, files[i][0], "", &out->all) ||
+		    !memory_number(directory, files[i][1], "", &used))
 			continue;
-		cached = memory_cached(folder, caches[i]);
+		cached = memory_cached(directory, caches[i]);
 		used = used > cached ? used - cached : 0;
 		out->left = out->all > used ? out->all - used : 0;
 		return true;
@@ -98,11 +100,11 @@ static bool memory_of_cgroup(const char *folder, struct memory_state *out)
 	return false;
 }
 
-static bool memory_of_machine(const char *folder, struct memory_state *out)
+static bool memory_of_machine(const char *directory, struct memory_state *out)
 {
-	if (!memory_number(folder, "meminfo", "MemAvailable:", &out->left))
+	if (!memory_number(directory, "meminfo", "MemAvailable:", &out->left))
 		return false;
-	memory_number(folder, "meminfo", "MemTotal:", &out->all);
+	memory_number(directory, "meminfo", "MemTotal:", &out->all);
 	out->left <<= 10;
 	out->all <<= 10;
 	return true;
@@ -110,18 +112,18 @@ static bool memory_of_machine(const char *folder, struct memory_state *out)
 
 void memory_look(const struct agent *agent, struct memory_state *out)
 {
-	const char *folder = agent->config->memory;
+	const char *directory = agent->config->memory;
 	struct memory_state of_cgroup = { 0 };
 
 	*out = (struct memory_state){ 0 };
-	if (memory_of_machine(folder, out)) {
-		out->waits = memory_waits(folder, "pressure/memory");
+	if (memory_of_machine(directory, out)) {
+		out->waits = memory_waits(directory, "pressure/memory");
 		return;
 	}
 	memory_of_machine(MEMORY_PROC, out);
-	if (memory_of_cgroup(folder, &of_cgroup) && of_cgroup.left < out->left)
+	if (memory_of_cgroup(directory, &of_cgroup) && of_cgroup.left < out->left)
 		*out = of_cgroup;
-	out->waits = memory_waits(folder, "memory.pressure");
+	out->waits = memory_waits(directory, "memory.pressure");
 }
 
 /* Each report of the node has it, and files are not to be read for each. */
