@@ -10,7 +10,6 @@
 
 #include "known.h"
 #include "report.h"
-#include "seek.h"
 
 /* Claims that are sent in a heartbeat for one level. */
 #define LEAD_CLAIMS 2
@@ -53,7 +52,7 @@ int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event 
 	if (err == -ENOMEM)
 		m->no_memory = true;
 	/* only the top decides one that we do not have yet */
-	eh_member_adopt(m, &result.rule);
+	eh_lead_adopt(m, &result.rule);
 	return err;
 }
 
@@ -117,7 +116,43 @@ void eh_lead_tell_all(struct eh_member *m, unsigned int level, struct eh_message
 	}
 }
 
-/* ---- roles ---- */
+static bool lead_is_same(const struct eh_rule *a, const struct eh_rule *b)
+{
+	return a->epoch == b->epoch && a->load == b->load && a->capacity == b->capacity;
+}
+
+void eh_lead_adopt(struct eh_member *m, const struct eh_rule *rule)
+{
+	uint64_t threshold;
+
+	if (!rule->capacity || lead_is_same(rule, &m->rule))
+		return;
+	m->rule = *rule;
+	m->behind = false;
+	threshold = eh_share(rule->load, m->own.capacity, rule->capacity);
+	if (threshold > EH_NODE_MAX)
+		threshold = EH_NODE_MAX;
+	if (threshold < m->own.floor)
+		threshold = m->own.floor;
+	m->own.threshold = threshold;
+	m->emit(m->ctx, &(struct eh_member_update){
+				.type = EH_MU_THRESHOLD, .threshold = threshold, .rule = *rule });
+	for (unsigned int level = 1; level <= m->rank; level++) {
+		struct eh_sums sums;
+
+		/* the top's own group has it already when the rule is its decision */
+		eh_group_sums(m->lead[level].group, &sums);
+		if (level < role_top(m) || sums.epoch != rule->epoch)
+			eh_lead_step(m, level,
+				     &(struct eh_event){ .type = EH_EV_RULE, .rule = *rule }, NULL);
+	}
+	eh_lead_own(m, 0, NULL, 0);
+	if (!m->options.lazy)
+		for (unsigned int level = m->rank; level; level--)
+			eh_lead_tell_all(m, level, &(struct eh_message){ .type = EH_MSG_ORDER });
+}
+
+/* ---- levels ---- */
 
 int eh_lead_promote(struct eh_member *m)
 {
@@ -149,10 +184,6 @@ int eh_lead_promote(struct eh_member *m)
 	eh_lead_own(m, level - 1, NULL, 0);
 	/* nodes that look for a parent find us; the others are claimed after they had time for that */
 	m->claim_at = m->now + m->options.heartbeat_ms / 2;
-	if (m->rank == role_top(m))
-		eh_member_role(m);
-	else
-		eh_seek_begin(m, EH_NO_NODE);
 	return 0;
 }
 
@@ -168,14 +199,6 @@ void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to)
 			&(struct eh_message){ .type = EH_MSG_REDIRECT, .redirect = { to } });
 		eh_lead_free(&m->lead[level]);
 	}
-	eh_seek_begin(m, to);
-}
-
-static void lead_redirect(struct eh_member *m, uint32_t who, unsigned int level, uint32_t to)
-{
-	eh_member_send(m, who,
-		       &(struct eh_message){
-			       .type = EH_MSG_REDIRECT, .level = level, .redirect = { to } });
 }
 
 static void lead_tell(struct eh_member *m, uint32_t node, unsigned int level, bool gone)
@@ -194,25 +217,25 @@ void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_messa
 	if (!role_together(m, from, level))
 		return;
 	if (from < self && (m->rank >= level || !m->attached)) {
-		lead_redirect(m, from, level, from); /* it is for you to lead */
+		eh_member_redirect(m, from, level, from); /* it is for you to lead */
 		return;
 	}
 	if (m->rank < level) {
-		lead_redirect(m, from, level, m->attached ? m->parent : self);
+		eh_member_redirect(m, from, level, m->attached ? m->parent : self);
 		return;
 	}
 	if (digit == role_digit(m, self, level)) {
 		/* it leads the group below, as we do */
-		lead_redirect(m, from, level - 1, self);
+		eh_member_redirect(m, from, level - 1, self);
 		return;
 	}
 	slot = &m->lead[level].slots[digit];
 	if (slot->node != EH_NO_NODE && slot->node != from) {
 		if (slot->node < from) {
-			lead_redirect(m, from, level - 1, slot->node);
+			eh_member_redirect(m, from, level - 1, slot->node);
 			return;
 		}
-		lead_redirect(m, slot->node, level - 1, from);
+		eh_member_redirect(m, slot->node, level - 1, from);
 	}
 	if (slot->node != from)
 		lead_tell(m, from, level, false);
@@ -225,34 +248,6 @@ void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_messa
 					     .nbest = report->nbest });
 	eh_lead_own(m, level, report->seen, report->nseen);
 	eh_member_send(m, from, &(struct eh_message){ .type = EH_MSG_ORDER, .level = level });
-}
-
-/* `from` leads its group of this level, hence all its groups below. */
-void eh_lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *msg)
-{
-	uint32_t self = m->options.self;
-	unsigned int level = 1;
-
-	while (!role_together(m, from, level))
-		if (++level > msg->level)
-			return;
-	if (m->rank >= level) {
-		if (from < self)
-			eh_lead_demote(m, level - 1, from);
-		else
-			eh_member_send(
-				m, from,
-				&(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
-	} else if (m->attached && m->parent < from) {
-		lead_redirect(m, from, msg->level, m->parent);
-	} else if (m->rank < level - 1) {
-		if (m->attached)
-			lead_redirect(m, from, msg->level, m->parent);
-	} else if (m->attached && m->parent == from) {
-		eh_report_due(m, true);
-	} else if (from < self) {
-		eh_seek_begin(m, from);
-	}
 }
 
 void eh_lead_gone(struct eh_member *m, uint32_t node)

@@ -5,14 +5,12 @@
 
 #include "role.h"
 
-/** Leads one level more. 0 or -ENOMEM; then nothing has changed. */
+/** Leads one level more. The caller tells that, or seeks a parent. 0 or -ENOMEM; then nothing has changed. */
 int eh_lead_promote(struct eh_member *m);
-/** Leads no level above `rank` any more; the children are told that `to` does. */
+/** Leads no level above `rank` any more; the children are told that `to` does. The same. */
 void eh_lead_demote(struct eh_member *m, unsigned int rank, uint32_t to);
 /** EH_MSG_REPORT of a child, or of a node that takes us for its parent. */
 void eh_lead_on_report(struct eh_member *m, uint32_t from, const struct eh_message *msg);
-/** EH_MSG_CLAIM: `from` leads its group of this level, hence all its groups below. */
-void eh_lead_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *msg);
 /** The node ended or cannot be reached: it is not a child any more. */
 void eh_lead_gone(struct eh_member *m, uint32_t node);
 /** Claims known nodes of children from which nothing is heard. */
@@ -26,6 +24,8 @@ void eh_lead_own(struct eh_member *m, unsigned int level, const uint64_t *seen, 
 /** One event for the group of this level; an arrival's outcome goes to `outcome`. As eh_group_step(). */
 int eh_lead_step(struct eh_member *m, unsigned int level, const struct eh_event *event,
 		 struct eh_update *outcome);
+/** Takes a rule that is not ours, here and in the groups below. */
+void eh_lead_adopt(struct eh_member *m, const struct eh_rule *rule);
 void eh_lead_free(struct lead *lead);
 
 #endif

@@ -48,56 +48,6 @@ void eh_member_free(struct eh_member *m)
 	free(m);
 }
 
-void eh_member_send(struct eh_member *m, uint32_t to, struct eh_message *message)
-{
-	message->rule = m->rule;
-	m->emit(m->ctx,
-		&(struct eh_member_update){
-			.type = EH_MU_SEND, .node = to, .message = message, .rule = m->rule });
-}
-
-void eh_member_role(struct eh_member *m)
-{
-	m->emit(m->ctx, &(struct eh_member_update){
-				.type = EH_MU_ROLE, .rank = m->rank, .parent = m->parent });
-}
-
-static bool member_is_same(const struct eh_rule *a, const struct eh_rule *b)
-{
-	return a->epoch == b->epoch && a->load == b->load && a->capacity == b->capacity;
-}
-
-void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule)
-{
-	uint64_t threshold;
-
-	if (!rule->capacity || member_is_same(rule, &m->rule))
-		return;
-	m->rule = *rule;
-	m->behind = false;
-	threshold = eh_share(rule->load, m->own.capacity, rule->capacity);
-	if (threshold > EH_NODE_MAX)
-		threshold = EH_NODE_MAX;
-	if (threshold < m->own.floor)
-		threshold = m->own.floor;
-	m->own.threshold = threshold;
-	m->emit(m->ctx, &(struct eh_member_update){
-				.type = EH_MU_THRESHOLD, .threshold = threshold, .rule = *rule });
-	for (unsigned int level = 1; level <= m->rank; level++) {
-		struct eh_sums sums;
-
-		/* the top's own group has it already when the rule is its decision */
-		eh_group_sums(m->lead[level].group, &sums);
-		if (level < role_top(m) || sums.epoch != rule->epoch)
-			eh_lead_step(m, level,
-				     &(struct eh_event){ .type = EH_EV_RULE, .rule = *rule }, NULL);
-	}
-	eh_lead_own(m, 0, NULL, 0);
-	if (!m->options.lazy)
-		for (unsigned int level = m->rank; level; level--)
-			eh_lead_tell_all(m, level, &(struct eh_message){ .type = EH_MSG_ORDER });
-}
-
 /*
  * The rule comes down from the top: only the parent's word counts. So no member changes the
  * thresholds of others than those below it, and whatever epoch was said, the top's next rule
@@ -114,7 +64,7 @@ static void member_follow(struct eh_member *m, const struct eh_rule *rule)
 			return;
 	}
 	m->behind = false;
-	eh_member_adopt(m, rule);
+	eh_lead_adopt(m, rule);
 }
 
 static bool member_is_parent(const struct eh_member *m, uint32_t node)
@@ -207,7 +157,7 @@ static void member_on_message(struct eh_member *m, uint32_t from, const struct e
 	if (member_is_parent(m, from))
 		member_follow(m, &msg->rule);
 	else if (member_may_remind(m, from, msg))
-		eh_member_adopt(m, &msg->rule);
+		eh_lead_adopt(m, &msg->rule);
 	switch (msg->type) {
 	case EH_MSG_REPORT:
 		eh_lead_on_report(m, from, msg);
@@ -222,7 +172,7 @@ static void member_on_message(struct eh_member *m, uint32_t from, const struct e
 		eh_seek_on_redirect(m, from, msg);
 		break;
 	case EH_MSG_CLAIM:
-		eh_lead_on_claim(m, from, msg);
+		eh_seek_on_claim(m, from, msg);
 		break;
 	case EH_MSG_LEAVE:
 		eh_known_suspect(m, from);

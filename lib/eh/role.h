@@ -88,13 +88,7 @@ static inline bool role_together(const struct eh_member *m, uint32_t node, unsig
 	return role_group(m, node, level) == role_group(m, m->options.self, level);
 }
 
-/* ---- member.c ---- */
-
-/** Sends a message; the rule in force is added to it. */
-void eh_member_send(struct eh_member *m, uint32_t to, struct eh_message *message);
-/** Takes a rule that is not ours, here and in the groups below. */
-void eh_member_adopt(struct eh_member *m, const struct eh_rule *rule);
-/** The parent is the former one from here on. */
+/* The parent is the former one from here on. */
 static inline void role_part(struct eh_member *m)
 {
 	if (m->attached) {
@@ -104,6 +98,13 @@ static inline void role_part(struct eh_member *m)
 	m->parent = EH_NO_NODE;
 	m->attached = false;
 }
+
+/* ---- emit.c ---- */
+
+/** Sends a message; the rule in force is added to it. */
+void eh_member_send(struct eh_member *m, uint32_t to, struct eh_message *message);
+/** Tells `who` that `to` leads its group of this level. */
+void eh_member_redirect(struct eh_member *m, uint32_t who, unsigned int level, uint32_t to);
 /** Tells the driver of the rank and parent. */
 void eh_member_role(struct eh_member *m);
 

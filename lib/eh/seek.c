@@ -84,6 +84,16 @@ static bool seek_one(struct eh_member *m, struct known *k, bool *may_ask, bool *
 	return true;
 }
 
+static void seek_promote(struct eh_member *m)
+{
+	if (eh_lead_promote(m))
+		m->no_memory = true;
+	else if (m->rank == role_top(m))
+		eh_member_role(m);
+	else
+		eh_seek_begin(m, EH_NO_NODE);
+}
+
 void eh_seek_step(struct eh_member *m)
 {
 	unsigned int level = m->rank + 1, own, busy = EH_NO_CHILD;
@@ -111,8 +121,8 @@ void eh_seek_step(struct eh_member *m)
 			busy = digit;
 	}
 	m->seek_round++;
-	if (!alive && eh_lead_promote(m))
-		m->no_memory = true;
+	if (!alive)
+		seek_promote(m);
 }
 
 void eh_seek_on_order(struct eh_member *m, uint32_t from, const struct eh_message *msg)
@@ -159,8 +169,7 @@ void eh_seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_mes
 		/* said by one that was asked; any other has no reason to */
 		if (!m->attached && !(k && k->asked))
 			return;
-		if (eh_lead_promote(m))
-			m->no_memory = true;
+		seek_promote(m);
 		return;
 	}
 	if (m->attached) {
@@ -183,6 +192,34 @@ void eh_seek_on_redirect(struct eh_member *m, uint32_t from, const struct eh_mes
 	if (k->suspect_until <= m->now && (!k->asked || k->again_at)) {
 		k->failed = false;
 		seek_ask(m, k);
+	}
+}
+
+void eh_seek_on_claim(struct eh_member *m, uint32_t from, const struct eh_message *msg)
+{
+	uint32_t self = m->options.self;
+	unsigned int level = 1;
+
+	while (!role_together(m, from, level))
+		if (++level > msg->level)
+			return;
+	if (m->rank >= level) {
+		if (from < self) {
+			eh_lead_demote(m, level - 1, from);
+			eh_seek_begin(m, from);
+			return;
+		}
+		eh_member_send(m, from,
+			       &(struct eh_message){ .type = EH_MSG_CLAIM, .level = level });
+	} else if (m->attached && m->parent < from) {
+		eh_member_redirect(m, from, msg->level, m->parent);
+	} else if (m->rank < level - 1) {
+		if (m->attached)
+			eh_member_redirect(m, from, msg->level, m->parent);
+	} else if (m->attached && m->parent == from) {
+		eh_report_due(m, true);
+	} else if (from < self) {
+		eh_seek_begin(m, from);
 	}
 }
 
