@@ -10,6 +10,7 @@
 #include "tree_inside.h"
 #include "tree_policy.h"
 #include "tree_threshold.h"
+#include "tree_up.h"
 
 /*
  * Gives every array its place: 8-byte elements first, so that all are aligned.
@@ -92,17 +93,6 @@ void eh_tree_free(struct eh_tree *tree)
 		return;
 	ring_free(&tree->late);
 	free(tree);
-}
-
-void tree_up_modify(struct eh_tree *t, uint32_t leaf, int64_t delta)
-{
-	for (unsigned int level = 0; level <= t->l; level++)
-		t->load[tree_ancestor(t, leaf, level)] += delta;
-	t->counts.state_messages += t->l;
-	if (t->least) {
-		tree_hint_least(t, leaf);
-		tree_hint_answer(t, leaf);
-	}
 }
 
 /* The reports that are due. */

@@ -102,9 +102,4 @@ static inline enum eh_state tree_state(const struct eh_tree *t, uint32_t v, unsi
 			  tree_length(t, level));
 }
 
-/** The paper's UpModify (paper 4, section 5): the leaf's load as its ancestors know it changes by
- *  `delta`, in thousandths, and with it the sums of all ancestors and, with EH_HINT, what they know of
- *  the least loaded nodes. */
-void tree_up_modify(struct eh_tree *t, uint32_t leaf, int64_t delta);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "tree_hint.h"
 #include "tree_threshold.h"
+#include "tree_up.h"
 
 static unsigned int policy_level_of(const struct eh_tree *t, uint32_t v)
 {

@@ -8,34 +8,7 @@
 
 #include "world_task.h"
 
-void world_tell(struct eh_world *w, struct eh_world_event event)
-{
-	event.now = w->now;
-	if (w->watch)
-		w->watch(w->ctx, &event);
-}
-
-void world_plan(struct eh_world *w, uint64_t after, struct world_happening h)
-{
-	h.at = w->now + after;
-	h.life = w->nodes[h.node].life;
-	if (world_queue_add(&w->queue, h))
-		w->no_memory = true;
-}
-
 /* ---- the network ---- */
-
-bool world_is_cut(const struct eh_world *w, uint32_t a, uint32_t b)
-{
-	return w->side && w->side[a] != w->side[b];
-}
-
-uint64_t world_delay(struct eh_world *w)
-{
-	uint64_t half = w->options.delay / 2;
-
-	return half + (half ? eh_random(&w->random) % (2 * half + 1) : 0);
-}
 
 static void world_send(struct eh_world *w, uint32_t from, uint32_t to, const struct eh_message *msg)
 {
@@ -98,7 +71,8 @@ static void world_on_update(void *ctx, const struct eh_member_update *up)
 	}
 }
 
-void world_step(struct eh_world *w, uint32_t node, const struct eh_member_event *event)
+/* Gives the node's member an event, if it lives, and does what follows. */
+static void world_step(struct eh_world *w, uint32_t node, const struct eh_member_event *event)
 {
 	struct world_node *n = &w->nodes[node];
 	uint64_t epoch;
@@ -131,6 +105,27 @@ void world_touch(struct eh_world *w, uint32_t node)
 	}
 }
 
+/* The task has got to its executor: it runs there, or at home if that one is dead or cut off. */
+static void world_start_task(struct eh_world *w, uint64_t id)
+{
+	struct world_task *t = world_task_find(w, id);
+	uint32_t to;
+
+	if (!t || t->state != WORLD_TASK_STARTING)
+		return;
+	to = t->at;
+	if (w->nodes[to].member && !world_is_cut(w, t->home, to)) {
+		world_task_run(w, t, to, NULL);
+		world_touch(w, to);
+		return;
+	}
+	world_step(w, t->home,
+		   &(struct eh_member_event){
+			   .type = EH_ME_FAILED,
+			   .failed = { .id = id, .to = to, .decider = t->decider } });
+	world_task_run(w, t, t->home, NULL);
+}
+
 static void world_happen(struct eh_world *w, struct world_happening *h)
 {
 	switch (h->type) {
@@ -154,7 +149,7 @@ static void world_happen(struct eh_world *w, struct world_happening *h)
 		world_task_late(w, h->id);
 		break;
 	case WORLD_START:
-		world_task_start(w, h->id);
+		world_start_task(w, h->id);
 		break;
 	}
 	world_touch(w, h->node);
@@ -208,6 +203,11 @@ int eh_world_start(struct eh_world *w, uint32_t node)
 	return w->no_memory ? -ENOMEM : 0;
 }
 
+bool eh_world_alive(const struct eh_world *w, uint32_t node)
+{
+	return node < w->size && w->nodes[node].member;
+}
+
 /* Whether the living node i has the other as its parent or as a child. */
 static bool world_is_linked(const struct eh_world *w, uint32_t i, uint32_t other)
 {
@@ -243,6 +243,49 @@ int eh_world_kill(struct eh_world *w, uint32_t node)
 	}
 	eh_member_free(w->nodes[node].member);
 	w->nodes[node].member = NULL;
+	return 0;
+}
+
+int eh_world_arrive(struct eh_world *w, uint32_t node, uint64_t id, uint64_t size)
+{
+	const struct eh_report *own;
+	struct world_task *t;
+
+	if (!eh_world_alive(w, node) || world_task_find(w, id))
+		return -EINVAL;
+	own = &w->nodes[node].own;
+	t = world_task_new(w, id, size, node);
+	if (!t)
+		return -ENOMEM;
+	w->counts.arrivals++;
+	if (eh_state(own->load, own->threshold, own->length) != EH_SENDER) {
+		world_task_run(w, t, node, NULL);
+	} else {
+		w->counts.asked++;
+		t->asked = true;
+		world_plan(w, w->options.ask_limit,
+			   (struct world_happening){ .type = WORLD_LATE, .node = node, .id = id });
+		world_step(w, node,
+			   &(struct eh_member_event){ .type = EH_ME_ASK,
+						      .ask = { .id = id, .size = size } });
+	}
+	world_touch(w, node);
+	return 0;
+}
+
+int eh_world_finish(struct eh_world *w, uint64_t id)
+{
+	struct world_task *t = world_task_find(w, id);
+
+	if (!t)
+		return -EINVAL;
+	t->ends = true;
+	if (t->state == WORLD_TASK_RUNNING) {
+		const uint32_t at = t->at;
+
+		world_task_end(w, t);
+		world_touch(w, at);
+	}
 	return 0;
 }
 
@@ -315,11 +358,6 @@ void eh_world_free(struct eh_world *w)
 uint64_t eh_world_now(const struct eh_world *w)
 {
 	return w->now;
-}
-
-bool eh_world_alive(const struct eh_world *w, uint32_t node)
-{
-	return node < w->size && w->nodes[node].member;
 }
 
 const struct eh_member *eh_world_member(const struct eh_world *w, uint32_t node)

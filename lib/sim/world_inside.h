@@ -32,14 +32,17 @@ struct eh_world {
 	uint32_t stepping; /**< the node whose step is under way */
 };
 
+/* ---- world_net.c ---- */
+
 void world_tell(struct eh_world *w, struct eh_world_event event);
 /** Something happens after the time `after`, unless its node dies before; at, order and life are set here. */
 void world_plan(struct eh_world *w, uint64_t after, struct world_happening h);
 /** A random delay of one message. */
 uint64_t world_delay(struct eh_world *w);
 bool world_is_cut(const struct eh_world *w, uint32_t a, uint32_t b);
-/** Gives the node's member an event, if it lives, and does what follows. */
-void world_step(struct eh_world *w, uint32_t node, const struct eh_member_event *event);
+
+/* ---- world.c ---- */
+
 /** Tells the member the node's own values, if they changed. */
 void world_touch(struct eh_world *w, uint32_t node);
 
