@@ -10,6 +10,7 @@
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
+#include <utlist.h>
 
 #include "base/log.h"
 
@@ -140,7 +141,7 @@ int netlink_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t each,
 /* ---- a socket on which events come, too ---- */
 
 struct netlink_late {
-	struct netlink_late *next;
+	struct netlink_late *prev, *next;
 	unsigned char *bytes;
 	int n;
 };
@@ -164,7 +165,7 @@ static int netlink_read(struct nl_sock *sk, unsigned char **bytes)
 
 static void netlink_put_off(struct netlink_backlog *backlog, unsigned char *bytes, int n)
 {
-	struct netlink_late **end = &backlog->first, *late = malloc(sizeof(*late));
+	struct netlink_late *late = malloc(sizeof(*late));
 
 	if (!late) {
 		log_warning("a placement request was lost: out of memory");
@@ -172,9 +173,7 @@ static void netlink_put_off(struct netlink_backlog *backlog, unsigned char *byte
 		return;
 	}
 	*late = (struct netlink_late){ .bytes = bytes, .n = n };
-	if (backlog->last)
-		end = &backlog->last->next;
-	*end = backlog->last = late;
+	DL_APPEND(backlog->first, late);
 }
 
 int netlink_next(struct nl_sock *sk, struct netlink_backlog *backlog, unsigned char **bytes)
@@ -186,9 +185,7 @@ int netlink_next(struct nl_sock *sk, struct netlink_backlog *backlog, unsigned c
 		return netlink_read(sk, bytes);
 	*bytes = late->bytes;
 	n = late->n;
-	backlog->first = late->next;
-	if (!late->next)
-		backlog->last = NULL;
+	DL_DELETE(backlog->first, late);
 	free(late);
 	return n;
 }

@@ -31,7 +31,7 @@ int netlink_do(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t each,
 
 /** Datagrams that came on a socket while an answer was waited for, the oldest first. */
 struct netlink_backlog {
-	struct netlink_late *first, *last;
+	struct netlink_late *first;
 };
 /**
  * As netlink_do(), for a message with NLM_F_ACK or NLM_F_DUMP, on a non-blocking socket on which
