@@ -18,17 +18,14 @@ c = Cluster(2, "heartbeat = 3000\njob-limit = 3000", apart=True)
 work = tempfile.mkdtemp(prefix="ehs-job-", dir=c.dir)
 os.chmod(c.dir, 0o755)
 os.chmod(work, 0o777)
-NULL = subprocess.DEVNULL
-PIPE = subprocess.PIPE
+NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 # Tells the node a process is on: it shares its agent's namespace.
 HERE = "readlink /proc/self/ns/net"
 
 
 def run(*words, timeout=WAIT, input=None, **more):
-    more.setdefault("stdin", NULL if input is None else PIPE)
-    more.setdefault("stdout", PIPE)
-    more.setdefault("stderr", PIPE)
-    p = c.stub(*words, **more)
+    how = {"stdin": NULL if input is None else PIPE, "stdout": PIPE, "stderr": PIPE, **more}
+    p = c.stub(*words, **how)
     try:
         out, err = p.communicate(input, timeout)
     except subprocess.TimeoutExpired:
@@ -74,13 +71,8 @@ ok("death by each signal", not wrong, wrong)
 
 # A signal to the stub reaches the task.
 def caught(n):
-    p = c.stub(
-        "/bin/sh",
-        "-c",
-        f"trap 'echo got; exit 9' {n}; echo up; while :; do sleep 0.01; done",
-        stdin=NULL,
-        stdout=PIPE,
-    )
+    script = f"trap 'echo got; exit 9' {n}; echo up; while :; do sleep 0.01; done"
+    p = c.stub("/bin/sh", "-c", script, stdin=NULL, stdout=PIPE)
     p.stdout.readline()
     p.send_signal(n)
     rest = p.communicate(timeout=WAIT)[0]
