@@ -46,6 +46,7 @@
 #include "executor/guest.h"
 #include "executor/guest_job.h"
 #include "executor/reserve.h"
+#include "executor/reserve_ask.h"
 #include "executor/view.h"
 #include "home/away.h"
 #include "home/counters.h"

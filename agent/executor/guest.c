@@ -27,6 +27,7 @@
 #include "executor/guest_job.h"
 #include "executor/launch.h"
 #include "executor/reserve.h"
+#include "executor/reserve_ask.h"
 #include "executor/view.h"
 #include "job/route.h"
 #include "net/peer.h"

@@ -16,6 +16,7 @@
 #include "cluster/speech.h"
 #include "executor/guest_inside.h"
 #include "executor/reserve.h"
+#include "executor/reserve_ask.h"
 #include "executor/view.h"
 #include "job/route.h"
 #include "net/h2_stream.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file reserve.h
- * Reservations: places on this node, from a home's POST /v1/reserve to the end of the guest.
+ * Reservations: places on this node, from the answer to a home (reserve_ask.h) to the end of the guest.
  */
 #ifndef AGENT_EXECUTOR_RESERVE_H
 #define AGENT_EXECUTOR_RESERVE_H
@@ -23,9 +23,6 @@
 struct admit_refusal;
 struct agent;
 struct attach;
-struct reserve_ask;
-struct seen;
-struct server_answer;
 
 enum reserve_state {
 	RESERVE_WAITING, /**< for its job, until the lease expires */
@@ -54,31 +51,24 @@ struct reservation {
 	enum view view; /**< VIEW_AUTO: the executor's files, unless a difference is found */
 };
 
+struct reservations {
+	struct reservation *list;
+	unsigned int checking; /**< requests in progress that have no place in the list yet */
+};
+
 int reserve_init(struct agent *agent); /**< 0 or -ENOMEM */
 void reserve_exit(struct agent *agent);
 
-/** The answer to a request for a place, in the form of that to POST /v1/reserve; `granted` NULL: there is none. */
-typedef void (*reserve_fn)(void *ctx, int status, json_t *reply_stolen,
-			   struct reservation *granted);
-/** A guest has its place, before it is known whether files are the same: its end is to tell what it sees. In the call
- *  of reserve_ask(). */
-typedef void (*reserve_begin_fn)(void *ctx, struct reservation *r);
-/**
- * Asks for a place. `done` is called once, later if the program must be looked at. With `begin` the place is that of a
- * guest, who waits for it, from the beginning: if begin() was called, the guest ends the place, whatever done() says.
- * Returns what can be cancelled, or NULL: `done` was called.
- */
-struct reserve_ask *reserve_ask(struct peer *from, const json_t *body, reserve_begin_fn begin,
-				reserve_fn done, void *ctx);
-/** After begin(): what its end has seen. True: done() was called; else ehlook is asked now. */
-bool reserve_ask_seen(struct reserve_ask *ask, const struct seen *said);
-/** After begin(): files differ. done() is called. */
-void reserve_ask_differs(struct reserve_ask *ask);
-/** Nobody waits any more; `done` is not called. Not in or after its call. */
-void reserve_cancel(struct reserve_ask *ask);
-/** Handler of POST /v1/reserve. Answers later if the program must be looked at. */
-void reserve_on_request(struct agent *agent, struct peer *from, const json_t *body,
-			struct server_answer *answer);
+/** A place for a guest of this peer, which is not in the list yet. NULL: out of memory. */
+struct reservation *reserve_new(struct peer *from, const struct reserve_request *q);
+/** Takes the place: it is in the list from now on. */
+void reserve_enter(struct reservation *r);
+/** Frees one that is not in the list. */
+void reserve_free(struct reservation *r);
+/** Whether this node has room for one more of this home; another home may lose a place for it. */
+bool reserve_has_room(const struct peer *from);
+/** Whether the guest of this ID is here. */
+bool reserve_runs(struct agent *agent, const char *id);
 
 /**
  * Claims the reservation that this peer's token names, for a guest. NULL: unknown or expired. The
