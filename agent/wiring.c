@@ -44,7 +44,6 @@
 #include "eh/topology.h"
 #include "executor/admit.h"
 #include "executor/guest.h"
-#include "executor/guest_job.h"
 #include "executor/reserve.h"
 #include "executor/reserve_ask.h"
 #include "executor/view.h"

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A guest: its route, process and cgroup, from start to end. guest_job.c has what its home sends
- * before the start, guest_start.c the start of its end, guest_resume.c how a route is made again.
+ * A guest: its route, process and cgroup, from start to end. guest_state.c has its states, guest_job.c
+ * what its home sends before the start, guest_start.c the start of its end, guest_resume.c how a route
+ * is made again.
  */
 
 #include "executor/guest.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <linux/ehsched.h>
-#include <jansson.h>
 #include <event2/event.h>
 #include <utlist.h>
 
@@ -24,155 +23,21 @@
 #include "base/user.h"
 #include "cluster/hierarchy.h"
 #include "executor/guest_inside.h"
-#include "executor/guest_job.h"
 #include "executor/launch.h"
 #include "executor/reserve.h"
-#include "executor/reserve_ask.h"
 #include "executor/view.h"
 #include "job/route.h"
 #include "net/peer.h"
+#include "net/peers.h"
 #include "node/cgroup.h"
 #include "node/memory.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
-#include "wire/job.h"
 
-/* ehguest kills what it has started for five seconds; the rest is killed with its cgroup. */
-#define GUEST_ENDS_MS 8000
-#define GUEST_SAYS_MS 20 /* home is told that its end is there, with what that says or after this */
+#define GUEST_BEGINNING 256 /* jobs of one home that may wait for their place to be known */
 #define GUEST_ORPHANS_S 10 /* between two looks for processes of guests that are not in the list */
 
-void guest_kill(struct guest *g)
-{
-	if (g->grouped)
-		cgroup_guest_kill(g->agent, g->place->id);
-	if (g->pid > 0 && g->route.socket >= 0)
-		kill(g->pid, SIGKILL);
-}
-
-/* Nobody waits for its place any more. */
-static void guest_unask(struct guest *g)
-{
-	if (g->ask)
-		reserve_cancel(g->ask);
-	g->ask = NULL;
-}
-
-/* Home ends the stream, or has so long to do it. */
-static void guest_over(struct guest *g)
-{
-	g->state = GUEST_OVER;
-	clock_arm(g->timer, GUEST_ENDS_MS);
-	guest_later(g);
-}
-
-void guest_give_up(struct guest *g)
-{
-	guest_kill(g);
-	guest_unask(g);
-	route_close_end(&g->route);
-	if (g->place)
-		g->place->state = RESERVE_ENDED;
-	guest_over(g);
-}
-
-void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what)
-{
-	uint8_t payload[8 + 256];
-	int n;
-
-	frame_put_u32(payload, reason);
-	frame_put_u32(payload + 4, error);
-	n = snprintf((char *)payload + 8, 256, error ? "%s: %s" : "%s", what, strerror(error));
-	if (n > 255)
-		n = 255;
-	route_tell_peer(&g->route, FRAME_REFUSED, payload, 8 + n);
-	route_finish(&g->route);
-	guest_give_up(g);
-}
-
 /* ---- the two ends ---- */
-
-int guest_tell_attached(struct guest *g)
-{
-	const struct attached told = {
-		.started_ms = g->started,
-		.wait = g->view.of || g->view_ino,
-	};
-
-	return route_tell_attached(&g->route, g->from, g->token, g->place->id, &told);
-}
-
-/* Home is told that the end is there. */
-void guest_linked(struct guest *g)
-{
-	const bool first = g->state == GUEST_STARTING;
-
-	g->state = GUEST_LINKED;
-	if (route_tell_peer_later(&g->route, FRAME_ATTACHED, NULL, 0)) {
-		/* Memory is short: home runs the task, or tries again on another stream. */
-		route_drop_stream(&g->route);
-		if (first)
-			guest_give_up(g);
-		else
-			guest_broken(g);
-	} else if (g->home_gone || clock_arm(g->timer, GUEST_SAYS_MS)) {
-		/* The timer is for the time that it has to end. */
-		route_push(&g->route);
-	}
-}
-
-void guest_joined(struct guest *g)
-{
-	if (!guest_tell_attached(g))
-		guest_linked(g);
-	else
-		route_drop_stream(&g->route);
-}
-
-/* ehguest ends at its limit; this is for one that does not. */
-static void guest_wait(struct guest *g, unsigned int limit_ms)
-{
-	const unsigned int ms = limit_ms + GUEST_ENDS_MS;
-
-	clock_arm(g->timer, ms);
-}
-
-/* As ehguest does: of one whose stub is stopped output may be left after its end. */
-static void guest_wait_home(struct guest *g)
-{
-	const bool stands = g->paused || (g->stopped && g->place->state != RESERVE_ENDED);
-
-	guest_wait(g, stands ? ATTACH_STOPPED_MS : g->agent->config->job_limit);
-}
-
-void guest_broken(struct guest *g)
-{
-	if (g->state == GUEST_LINKED) {
-		log_info("%s: the connection to its home node %s broke; it waits for a new one",
-			 g->place->id, peer_code(g->from));
-		route_tell_end(&g->route, FRAME_DETACHED, NULL, 0);
-	}
-	if (g->state != GUEST_BROKEN && !g->home_gone)
-		guest_wait_home(g);
-	g->state = GUEST_BROKEN;
-}
-
-void guest_settled(struct guest *g)
-{
-	g->settling = false;
-	route_tell_end(&g->route, FRAME_NOTED, NULL, 0);
-}
-
-void guest_settle(struct guest *g)
-{
-	g->settling = view_settle(&g->view);
-	/* Its view comes, or is given up with it. */
-	if (!g->view.of && g->view_ino && g->view_ino != GUEST_ANY_VIEW)
-		g->settling = true;
-	if (!g->settling)
-		guest_settled(g);
-}
 
 static void guest_audit(const struct guest *g, enum journal_what what, int status)
 {
@@ -303,22 +168,6 @@ int guest_cancel(struct agent *agent, const char *id)
 	return 0;
 }
 
-void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
-{
-	const bool again = g->home_gone;
-
-	g->home_gone = true;
-	route_tell_end(&g->route, FRAME_GONE, payload, length);
-	route_finish(&g->route);
-	if (g->state < GUEST_LINKED) {
-		guest_give_up(g);
-		return;
-	}
-	/* Its user may have stopped it, or it waits for a device. */
-	if (g->state != GUEST_OVER && !again)
-		guest_wait(g, 0);
-}
-
 static int guest_from_peer(void *ctx, enum frame_type type, const uint8_t *payload, uint32_t length)
 {
 	struct guest *g = ctx;
@@ -414,13 +263,6 @@ static void guest_on_later(evutil_socket_t fd, short what, void *arg)
 	hierarchy_touch(agent);
 }
 
-int guest_wait_lease(struct guest *g)
-{
-	const unsigned int lease = g->agent->config->lease;
-
-	return clock_arm(g->timer, lease);
-}
-
 static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct guest *g = arg;
@@ -457,7 +299,7 @@ static void guest_on_timer(evutil_socket_t fd, short what, void *arg)
 	guest_later(g);
 }
 
-struct guest *guest_new(struct peer *from)
+static struct guest *guest_new(struct peer *from)
 {
 	struct agent *agent = from->agent;
 	struct guest *g = calloc(1, sizeof(*g));
@@ -481,6 +323,51 @@ struct guest *guest_new(struct peer *from)
 	}
 	LL_PREPEND(agent->guests->list, g);
 	return g;
+}
+
+/* Those of this home that have no place yet, or no job that names it. */
+static unsigned int guest_beginning(const struct peer *from, bool places)
+{
+	unsigned int n = 0;
+
+	for (const struct guest *g = from->agent->guests->list; g; g = g->next)
+		n += g->from == from && g->state == GUEST_NEW && g->places == places;
+	return n;
+}
+
+static int guest_open(struct peer *from, bool places, struct h2_stream *s,
+		      const struct h2_stream_ops **ops, void **ctx)
+{
+	struct guest *g = guest_new(from);
+
+	if (!g)
+		return 503;
+	g->places = places;
+	if (guest_wait_lease(g)) {
+		g->state = GUEST_OVER;
+		guest_later(g);
+		return 503;
+	}
+	route_use(&g->route, s);
+	*ops = &route_stream_ops;
+	*ctx = &g->route;
+	return 0;
+}
+
+int guest_place(struct agent *agent, struct peer *from, struct h2_stream *s,
+		const struct h2_stream_ops **ops, void **ctx)
+{
+	return guest_beginning(from, true) < GUEST_BEGINNING ? guest_open(from, true, s, ops, ctx)
+							     : 503;
+}
+
+/* A job may have megabytes: a node that has reserved nothing gets no memory for one. */
+int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
+	      const struct h2_stream_ops **ops, void **ctx)
+{
+	return guest_beginning(from, false) < reserve_waiting(from)
+		       ? guest_open(from, false, s, ops, ctx)
+		       : 409;
 }
 
 /* ---- of an earlier agent ---- */
@@ -516,6 +403,79 @@ static void guest_on_orphans(evutil_socket_t fd, short what, void *arg)
 		guest_kill(g);
 	}
 	clock_arm(agent->guests->orphans, GUEST_ORPHANS_S * 1000);
+}
+
+/*
+ * Whether this process is the end of that job, and not one of a user who has read its ID somewhere
+ * or made one up. A guest of an earlier agent is in the cgroup that only ehlaunch puts anybody into,
+ * and older than this agent: a process with its number that came later is not.
+ * After the limit the job is lost; an end that comes later is turned away.
+ */
+static bool guest_is_its(struct agent *agent, const struct reservation *place, pid_t pid)
+{
+	if (clock_ms() - agent->guests->began > agent->config->job_limit)
+		return false;
+	if (cgroup_guest_fd(agent) < 0)
+		return reserve_guests(agent) <= agent->config->guests;
+	return cgroup_guest_has(agent, place->id, pid, agent->guests->began_ticks);
+}
+
+void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
+		  uid_t uid)
+{
+	const char *why = "what it says is not understood";
+	struct reservation *place = NULL;
+	static struct log_limit limit;
+	struct attach who;
+	struct guest *g;
+	struct peer *from;
+
+	if (attach_decode(&who, payload, length) || !*who.token)
+		goto close_socket;
+	why = "its home node is not known";
+	from = peers_by_text(agent, who.other);
+	if (!from)
+		goto close_socket;
+	why = "its task is here already";
+	if (guest_by_token(agent, who.token))
+		goto close_socket;
+	place = reserve_adopt(from, &who, cgroup_guest_user(agent, who.id, uid), uid);
+	if (!place)
+		goto close_socket;
+	why = "it is not a guest of this host";
+	if (!guest_is_its(agent, place, pid))
+		goto close_socket;
+	why = "no memory";
+	g = guest_new(from);
+	if (!g)
+		goto close_socket;
+	g->place = place;
+	if (route_set_end(&g->route, socket)) {
+		g->state = GUEST_OVER;
+		guest_later(g);
+		return;
+	}
+	g->pid = pid;
+	g->program = who.pid;
+	g->started = who.started_ms;
+	/* ehguest tells of a stop by itself, and of its end; of one with its stub only home does. */
+	g->paused = who.stopped;
+	memcpy(g->token, who.token, sizeof(g->token));
+	g->grouped = cgroup_guest_fd(agent) >= 0;
+	/* Without cgroups nobody has noted whether it sees home's files. */
+	g->view_ino = g->grouped ? cgroup_guest_view(agent, place->id) : GUEST_ANY_VIEW;
+	guest_join_view(g);
+	guest_broken(g);
+	guest_take_stream(g);
+	hierarchy_touch(agent);
+	return;
+
+close_socket:
+	reserve_end(place);
+	if (log_allowed(&limit))
+		log_warning("process %d of user %u belongs to a task that cannot go on here: %s",
+			    (int)pid, (unsigned int)uid, why);
+	close(socket);
 }
 
 static void guest_free_all(struct guests *guests)

@@ -41,6 +41,11 @@ bool guest_timing(const struct agent *agent, const char *id, struct timing *out)
 /** Handler of POST /v1/timing: the same for a guest of the asking home. */
 json_t *guest_on_timing(struct agent *agent, struct peer *from, const json_t *body, int *status);
 
+/** Handlers of POST /v1/start, and of POST /v1/job as homes of protocol 2 use it. 0 or an HTTP status. */
+int guest_place(struct agent *agent, struct peer *from, struct h2_stream *s,
+		const struct h2_stream_ops **ops, void **ctx);
+int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
+	      const struct h2_stream_ops **ops, void **ctx);
 /** Handler of POST /v1/resume: home wants to go on with a job. 0 or an HTTP status. */
 int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
 		 const struct h2_stream_ops **ops, void **ctx);

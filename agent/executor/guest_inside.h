@@ -109,11 +109,7 @@ void guest_on_compared(struct guest *g, const char *other);
 /** The view has news: guest_job.c. */
 void guest_on_view(void *ctx, const char *trouble);
 
-/** A guest without a job, in the list. NULL: out of memory. */
-struct guest *guest_new(struct peer *from);
-/** Home has this long to start it. 0 or -1. */
-int guest_wait_lease(struct guest *g);
-/** Starts ehguest with the job in g->job: guest_start.c. 0 or -errno. */
+/** guest_start.c: starts ehguest with the job in g->job. 0 or -errno. */
 int guest_start(struct guest *g);
 /** Takes what ehlaunch has said of the start, if it has. */
 void guest_look_started(struct guest *g);
@@ -121,30 +117,44 @@ void guest_look_started(struct guest *g);
 void guest_died_early(struct guest *g);
 /** Its end has not told in time what it sees, or has not begun. */
 void guest_late(struct guest *g);
+
+/** guest_state.c: home has this long to start it. 0 or -1. */
+int guest_wait_lease(struct guest *g);
+/** Without a connection to home ehguest ends at its limit; this is for one that does not. */
+void guest_wait_home(struct guest *g);
 /** Tells its end that it is connected. 0 or -errno. */
 int guest_tell_attached(struct guest *g);
+/** Nobody waits for its place any more. */
+void guest_unask(struct guest *g);
 /** Nothing of it starts, and home knows. */
 void guest_give_up(struct guest *g);
 /** Tells home why the task does not start, and kills what there is. `error`: errno or 0. */
 void guest_refuse(struct guest *g, enum ehs_reason reason, int error, const char *what);
-/** Tells home that the end is there, if its files are those of home, and nothing is missing: guest_job.c. */
+/** Its job is not needed any more. */
+void guest_drop_job(struct guest *g);
+/** Tells home that the end is there, if its files are those of home, and nothing is missing. */
 void guest_try_link(struct guest *g);
-/** The files are those of home: tells home that its end is there. The end itself was told when it was started. */
-void guest_linked(struct guest *g);
 /** Home has opened another stream for it: tells both ends that they are connected. */
 void guest_joined(struct guest *g);
 /** The stream is over, or there is none yet: ehguest waits for another one. */
 void guest_broken(struct guest *g);
 /** Home's stub has gone; the payload of FRAME_GONE. */
 void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length);
+/** Home ends the stream, or has a limited time to do it. */
+void guest_over(struct guest *g);
 void guest_kill(struct guest *g);
 /** ehguest may go on to tell of the exit. */
 void guest_settled(struct guest *g);
 /** It has ended: tells it to go on when home has all its changes. */
 void guest_settle(struct guest *g);
-/** It runs already: uses its view, if that is here, or waits for it: guest_resume.c. */
+
+/** guest_resume.c: the one with this token whose end is started, or here. NULL: none. */
+struct guest *guest_by_token(struct agent *agent, const char *token);
+/** Takes the stream of a home that waits for this guest, if there is one. */
+void guest_take_stream(struct guest *g);
+/** It runs already: uses its view, if that is here, or waits for it. */
 void guest_join_view(struct guest *g);
-/** Frees the streams that wait for a guest: guest_resume.c. */
+/** Frees the streams that wait for a guest. */
 void guest_resumes_exit(struct guests *guests);
 
 /** Whether something is missing before home may be told that its end is there. */

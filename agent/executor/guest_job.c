@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a guest's home sends before the start: the job, and the files that its arguments name. */
 
-#include "executor/guest_job.h"
+#include "executor/guest_inside.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 #include "base/ehlaunch.h"
 #include "base/log.h"
 #include "cluster/speech.h"
-#include "executor/guest_inside.h"
 #include "executor/reserve.h"
 #include "executor/reserve_ask.h"
 #include "executor/view.h"
@@ -26,8 +25,6 @@
 #include "wire/named.h"
 #include "wire/seen.h"
 #include "wire/view.h"
-
-#define GUEST_BEGINNING 256 /* jobs of one home that may wait for their place to be known */
 
 static void guest_start_viewing(struct guest *g)
 {
@@ -119,16 +116,6 @@ static void guest_again_in_view(struct guest *g)
 	g->state = GUEST_VIEWING;
 	guest_wait_lease(g);
 	guest_view_home(g);
-}
-
-void guest_try_link(struct guest *g)
-{
-	if (guest_is_open(g))
-		return;
-	evtimer_del(g->timer);
-	guest_drop_job(g);
-	if (g->state == GUEST_STARTING && !g->control)
-		guest_linked(g);
 }
 
 static void guest_admitted(struct guest *g)
@@ -230,15 +217,6 @@ int guest_on_caller(struct guest *g, const uint8_t *payload, uint32_t length)
 	if (!g->caller.groups)
 		guest_refuse(g, EHS_REASON_NO_MEMORY, ENOMEM, "cannot keep its job");
 	return 0;
-}
-
-void guest_drop_job(struct guest *g)
-{
-	if (g->route.stream)
-		h2_stream_unkeep(g->route.stream, g->job_length);
-	free(g->job);
-	g->job = NULL;
-	g->job_length = 0;
 }
 
 /* Home's agent of an earlier version has put into the job what it knew of its process, and the token. */
@@ -349,49 +327,4 @@ void guest_on_compared(struct guest *g, const char *other)
 	} else {
 		guest_again_in_view(g);
 	}
-}
-
-/* Those of this home that have no place yet, or no job that names it. */
-static unsigned int guest_beginning(const struct peer *from, bool places)
-{
-	unsigned int n = 0;
-
-	for (const struct guest *g = from->agent->guests->list; g; g = g->next)
-		n += g->from == from && g->state == GUEST_NEW && g->places == places;
-	return n;
-}
-
-static int guest_open(struct peer *from, bool places, struct h2_stream *s,
-		      const struct h2_stream_ops **ops, void **ctx)
-{
-	struct guest *g = guest_new(from);
-
-	if (!g)
-		return 503;
-	g->places = places;
-	if (guest_wait_lease(g)) {
-		g->state = GUEST_OVER;
-		guest_later(g);
-		return 503;
-	}
-	route_use(&g->route, s);
-	*ops = &route_stream_ops;
-	*ctx = &g->route;
-	return 0;
-}
-
-int guest_place(struct agent *agent, struct peer *from, struct h2_stream *s,
-		const struct h2_stream_ops **ops, void **ctx)
-{
-	return guest_beginning(from, true) < GUEST_BEGINNING ? guest_open(from, true, s, ops, ctx)
-							     : 503;
-}
-
-/* A job may have megabytes: a node that has reserved nothing gets no memory for one. */
-int guest_job(struct agent *agent, struct peer *from, struct h2_stream *s,
-	      const struct h2_stream_ops **ops, void **ctx)
-{
-	return guest_beginning(from, false) < reserve_waiting(from)
-		       ? guest_open(from, false, s, ops, ctx)
-		       : 409;
 }

@@ -3,7 +3,6 @@
 
 #include "executor/guest.h"
 
-#include <string.h>
 #include <jansson.h>
 
 #include "base/agent.h"

@@ -9,21 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-#include <unistd.h>
 #include <event2/event.h>
 #include <utlist.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "cluster/hierarchy.h"
 #include "executor/guest.h"
 #include "executor/guest_inside.h"
 #include "executor/reserve.h"
 #include "job/route.h"
 #include "net/h2_stream.h"
 #include "net/peer.h"
-#include "net/peers.h"
 #include "node/cgroup.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
@@ -43,7 +40,7 @@ struct resume {
 	struct resume *next;
 };
 
-static struct guest *resume_find(struct agent *agent, const char *token)
+struct guest *guest_by_token(struct agent *agent, const char *token)
 {
 	for (struct guest *g = agent->guests->list; g; g = g->next)
 		if (*g->token && !strcmp(g->token, token) && g->state >= GUEST_STARTING &&
@@ -99,7 +96,7 @@ static void resume_try(struct resume *r)
 	/* Just started: its ehguest may still come, if it lives. */
 	uint64_t age = clock_ms() - r->agent->guests->began;
 	const unsigned int limit = r->agent->config->job_limit;
-	struct guest *g = resume_find(r->agent, r->token);
+	struct guest *g = guest_by_token(r->agent, r->token);
 
 	if (g && resume_is_its(r, g)) {
 		resume_join(r, g);
@@ -213,8 +210,7 @@ void guest_resumes_exit(struct guests *guests)
 		resume_free(guests->resumes);
 }
 
-/* A home that waits for this guest. */
-static void resume_waiting(struct guest *g)
+void guest_take_stream(struct guest *g)
 {
 	for (struct resume *r = g->agent->guests->resumes; r; r = r->next)
 		if (!r->over && !r->told && r->route.stream && resume_is_its(r, g) &&
@@ -225,22 +221,7 @@ static void resume_waiting(struct guest *g)
 		}
 }
 
-/* ---- ehguest ---- */
-
-/*
- * Whether this process is the end of that job, and not one of a user who has read its ID somewhere
- * or made one up. A guest of an earlier agent is in the cgroup that only ehlaunch puts anybody into,
- * and older than this agent: a process with its number that came later is not.
- * After the limit the job is lost; an end that comes later is turned away.
- */
-static bool guest_is_its(struct agent *agent, const struct reservation *place, pid_t pid)
-{
-	if (clock_ms() - agent->guests->began > agent->config->job_limit)
-		return false;
-	if (cgroup_guest_fd(agent) < 0)
-		return reserve_guests(agent) <= agent->config->guests;
-	return cgroup_guest_has(agent, place->id, pid, agent->guests->began_ticks);
-}
+/* ---- views ---- */
 
 void guest_join_view(struct guest *g)
 {
@@ -257,62 +238,4 @@ void guest_join_views(struct agent *agent)
 {
 	for (struct guest *g = agent->guests->list; g; g = g->next)
 		guest_join_view(g);
-}
-
-void guest_attach(struct agent *agent, int socket, const uint8_t *payload, size_t length, pid_t pid,
-		  uid_t uid)
-{
-	const char *why = "what it says is not understood";
-	struct reservation *place = NULL;
-	static struct log_limit limit;
-	struct attach who;
-	struct guest *g;
-	struct peer *from;
-
-	if (attach_decode(&who, payload, length) || !*who.token)
-		goto close_socket;
-	why = "its home node is not known";
-	from = peers_by_text(agent, who.other);
-	if (!from)
-		goto close_socket;
-	why = "its task is here already";
-	if (resume_find(agent, who.token))
-		goto close_socket;
-	place = reserve_adopt(from, &who, cgroup_guest_user(agent, who.id, uid), uid);
-	if (!place)
-		goto close_socket;
-	why = "it is not a guest of this host";
-	if (!guest_is_its(agent, place, pid))
-		goto close_socket;
-	why = "no memory";
-	g = guest_new(from);
-	if (!g)
-		goto close_socket;
-	g->place = place;
-	if (route_set_end(&g->route, socket)) {
-		g->state = GUEST_OVER;
-		guest_later(g);
-		return;
-	}
-	g->pid = pid;
-	g->program = who.pid;
-	g->started = who.started_ms;
-	/* ehguest tells of a stop by itself, and of its end; of one with its stub only home does. */
-	g->paused = who.stopped;
-	memcpy(g->token, who.token, sizeof(g->token));
-	g->grouped = cgroup_guest_fd(agent) >= 0;
-	/* Without cgroups nobody has noted whether it sees home's files. */
-	g->view_ino = g->grouped ? cgroup_guest_view(agent, place->id) : GUEST_ANY_VIEW;
-	guest_join_view(g);
-	guest_broken(g);
-	resume_waiting(g);
-	hierarchy_touch(agent);
-	return;
-
-close_socket:
-	reserve_end(place);
-	if (log_allowed(&limit))
-		log_warning("process %d of user %u belongs to a task that cannot go on here: %s",
-			    (int)pid, (unsigned int)uid, why);
-	close(socket);
 }

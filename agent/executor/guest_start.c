@@ -11,7 +11,6 @@
 #include "base/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "executor/guest_job.h"
 #include "executor/launch.h"
 #include "executor/reserve.h"
 #include "executor/view.h"

@@ -11,7 +11,6 @@
 #include <utlist.h>
 
 #include "base/agent.h"
-#include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "cluster/hierarchy.h"

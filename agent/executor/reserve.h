@@ -7,7 +7,6 @@
 #define AGENT_EXECUTOR_RESERVE_H
 
 #include <event2/event.h>
-#include <jansson.h>
 #include <linux/ehsched.h>
 #include <stdbool.h>
 #include <stdint.h>

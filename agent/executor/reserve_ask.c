@@ -25,7 +25,7 @@
 #include "job/kept.h"
 #include "job/looks.h"
 #include "net/peer.h"
-#include "net/server.h"
+#include "net/server_answer.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 

@@ -27,7 +27,6 @@
 #include "net/peers.h"
 #include "base/ehlaunch.h"
 #include "node/cgroup.h"
-#include "wire/frame.h"
 #include "wire/view.h"
 
 #define VIEW_ASK_MS 5000
