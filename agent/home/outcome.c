@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
@@ -14,15 +13,19 @@
 #include "base/event.h"
 #include "base/journal.h"
 #include "base/user.h"
+#include "cluster/credits.h"
+#include "cluster/hierarchy.h"
+#include "home/choice.h"
 #include "home/counters.h"
+#include "home/eligible.h"
 #include "home/history.h"
-#include "home/placement_seek.h"
 #include "home/record.h"
+#include "job/files.h"
 #include "net/peer.h"
 #include "wire/frame.h"
 #include "wire/reason.h"
 
-void outcome_audit(const struct placement *p, enum journal_what what, int status)
+static void outcome_audit(const struct placement *p, enum journal_what what, int status)
 {
 	journal_task(p->agent, what,
 		     &(struct journal_task){
@@ -48,6 +51,56 @@ void outcome_tell(const struct placement *p)
 			     (clock_us() - p->began_us) / 1000.0));
 }
 
+/* Why, in the words of the table. */
+static void outcome_reason(struct placement *p, enum ehs_reason reason)
+{
+	p->reason = reason;
+	snprintf(p->text, sizeof(p->text), "%s", reason_text(reason));
+}
+
+/* Its task runs at home. */
+static void outcome_home(struct placement *p, bool counts)
+{
+	p->to = NULL;
+	outcome_tell(p);
+	history_stays(p, counts);
+	outcome_audit(p, JOURNAL_STAYS, 0);
+}
+
+void outcome_stays(struct placement *p, enum ehs_reason reason, const char *text)
+{
+	placement_fn decided = p->decided;
+
+	p->decided = NULL;
+	outcome_reason(p, reason);
+	if (text && *text)
+		snprintf(p->text, sizeof(p->text), "%s", text);
+	record_step(p, "stays at home: %s", reason_name(reason));
+	if (p->to)
+		choice_undo(p);
+	if (!p->explicit_node)
+		credits_stays(p->agent);
+	p->agent->placements_open--;
+	outcome_home(p, !p->explicit_node);
+	/* Keep it until the callback has seen it. */
+	record_hold(p);
+	if (p->judge) {
+		eligible_cancel(p->judge);
+		p->judge = NULL;
+		record_release(p);
+	}
+	if (p->question) {
+		files_cancel(p->question);
+		p->question = NULL;
+		record_release(p);
+	}
+	decided(p->ctx, p, NULL, NULL, reason);
+	if (credits_on(p->agent))
+		hierarchy_touch(p->agent); /* it has taken a processor */
+	record_over(p);
+	record_release(p);
+}
+
 void outcome_started(struct placement *p, pid_t stub, pid_t remote)
 {
 	if (p->phase == PLACEMENT_OVER)
@@ -67,15 +120,11 @@ void outcome_failed(struct placement *p, enum ehs_reason reason)
 		return;
 	record_step(p, "%s did not start it (%s): it runs at home", peer_host(p->to),
 		    reason_name(reason));
-	p->reason = reason;
-	snprintf(p->text, sizeof(p->text), "%s", reason_text(reason));
-	if (placement_seek_blames(reason))
-		placement_seek_avoid(p->to);
-	placement_seek_undo(p);
-	p->to = NULL;
-	outcome_tell(p);
-	history_stays(p, !p->explicit_node && reason != EHS_REASON_KILLED);
-	outcome_audit(p, JOURNAL_STAYS, 0);
+	outcome_reason(p, reason);
+	if (choice_blames(reason))
+		choice_avoid(p->to);
+	choice_undo(p);
+	outcome_home(p, !p->explicit_node && reason != EHS_REASON_KILLED);
 	record_over(p);
 }
 
@@ -119,8 +168,7 @@ void outcome_moved(struct placement *p, uint64_t bytes)
 void outcome_starved(struct placement *p)
 {
 	record_step(p, "killed because memory was short on %s", peer_host(p->to));
-	p->reason = REASON_STARVED;
-	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
+	outcome_reason(p, REASON_STARVED);
 }
 
 void outcome_lost(struct placement *p)
@@ -128,8 +176,7 @@ void outcome_lost(struct placement *p)
 	if (p->phase == PLACEMENT_OVER)
 		return;
 	record_step(p, "%s was lost", peer_host(p->to));
-	p->reason = EHS_REASON_LOST;
-	snprintf(p->text, sizeof(p->text), "%s", reason_text(p->reason));
+	outcome_reason(p, EHS_REASON_LOST);
 	outcome_finished(p, SIGKILL, true);
 }
 
@@ -151,9 +198,6 @@ void outcome_rerun(struct placement *p)
 			"The connection to the node that ran the task broke after it had started; the "
 			"task was run again at home, as --retry allows.");
 	}
-	p->to = NULL;
-	outcome_tell(p);
-	history_stays(p, true);
-	outcome_audit(p, JOURNAL_STAYS, 0);
+	outcome_home(p, true);
 	record_over(p);
 }

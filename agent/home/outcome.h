@@ -10,14 +10,14 @@
 #include <linux/ehsched.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "base/journal.h"
 
 struct frame_exit;
 struct placement;
 
-/** Tells watchers and the journal where it is. */
+/** Tells watchers where it is. */
 void outcome_tell(const struct placement *p);
-void outcome_audit(const struct placement *p, enum journal_what what, int status);
+/** It stays here for this reason, and that is its verdict; `text` for people, NULL: the reason's own. */
+void outcome_stays(struct placement *p, enum ehs_reason reason, const char *text);
 void outcome_started(struct placement *p, pid_t stub, pid_t remote);
 void outcome_failed(struct placement *p, enum ehs_reason reason); /* it runs at home */
 void outcome_ended(struct placement *p, int status); /* as from waitpid() */

@@ -20,15 +20,14 @@
 #include "base/log.h"
 #include "base/user.h"
 #include "cluster/credits.h"
-#include "cluster/hierarchy.h"
 #include "cluster/idle_message.h"
 #include "cluster/versions.h"
+#include "home/choice.h"
 #include "home/eligible.h"
 #include "home/fit.h"
 #include "home/history.h"
 #include "home/learn.h"
 #include "home/outcome.h"
-#include "home/placement_inside.h"
 #include "home/placement_rules.h"
 #include "home/placement_seek.h"
 #include "home/record.h"
@@ -45,42 +44,6 @@
 #define PLACEMENT_TIME_MS 5000 /* for placements without a time limit */
 
 /* ---- the verdict ---- */
-
-void placement_stay(struct placement *p, enum ehs_reason reason, const char *text)
-{
-	placement_fn decided = p->decided;
-
-	p->decided = NULL;
-	p->reason = reason;
-	snprintf(p->text, sizeof(p->text), "%s", text && *text ? text : reason_text(reason));
-	record_step(p, "stays at home: %s", reason_name(reason));
-	if (p->to)
-		placement_seek_undo(p);
-	if (!p->explicit_node)
-		credits_stays(p->agent);
-	p->to = NULL;
-	p->agent->placements_open--;
-	outcome_tell(p);
-	history_stays(p, !p->explicit_node);
-	outcome_audit(p, JOURNAL_STAYS, 0);
-	/* Keep it until the callback has seen it. */
-	record_hold(p);
-	if (p->judge) {
-		eligible_cancel(p->judge);
-		p->judge = NULL;
-		record_release(p);
-	}
-	if (p->question) {
-		files_cancel(p->question);
-		p->question = NULL;
-		record_release(p);
-	}
-	decided(p->ctx, p, NULL, NULL, reason);
-	if (credits_on(p->agent))
-		hierarchy_touch(p->agent); /* it has taken a processor */
-	record_over(p);
-	record_release(p);
-}
 
 static void placement_go(struct placement *p, const char *token, unsigned int lease_ms)
 {
@@ -109,7 +72,7 @@ static void placement_on_timer(evutil_socket_t fd, short what, void *arg)
 	struct placement *p = arg;
 
 	if (placement_is_open(p))
-		placement_stay(p, EHS_REASON_TIME_OUT, NULL);
+		outcome_stays(p, EHS_REASON_TIME_OUT, NULL);
 	else if (p->phase == PLACEMENT_RESERVED)
 		outcome_failed(p, EHS_REASON_LEASE_OVER);
 }
@@ -125,7 +88,7 @@ static void placement_refused(struct placement *p, enum ehs_reason reason, const
 	    *text)
 		record_step(p, "%s", text);
 	if (p->explicit_node || !placement_seek_again(p, reason))
-		placement_stay(p, reason, text);
+		outcome_stays(p, reason, text);
 }
 
 /* The executor has refused, or does not answer. */
@@ -142,9 +105,9 @@ static void placement_on_refusal(struct placement *p, int status, const json_t *
 		reason_parse(name, &reason);
 	}
 	/* One with memory left has none for this task only. One without a reason has failed. */
-	if (p->to && (!name || placement_seek_blames(reason)) &&
+	if (p->to && (!name || choice_blames(reason)) &&
 	    json_integer_value(json_object_get(reply, "memory_left")) <= 0)
-		placement_seek_avoid(p->to);
+		choice_avoid(p->to);
 	placement_refused(p, reason, text);
 }
 
@@ -163,7 +126,7 @@ void placement_answered(struct placement *p, int status, const json_t *reply)
 	if (!placement_is_open(p)) {
 		/* Too late: the reservation ends with its lease. */
 		if (p->to)
-			placement_seek_undo(p);
+			choice_undo(p);
 	} else if (status == 200 && token && !fit_is_sure(p, labels)) {
 		/* One of an earlier version does not look. The reservation ends with its lease. */
 		placement_refused(p, REASON_LABELS,
@@ -189,20 +152,13 @@ void placement_cancel(struct placement *p)
 {
 	/* Also while the task is told that it stays. */
 	if (placement_is_open(p))
-		placement_stay(p, EHS_REASON_KILLED, NULL);
+		outcome_stays(p, EHS_REASON_KILLED, NULL);
 	record_release(p);
 }
 
 static void placement_on_reserved(void *ctx, int status, const json_t *reply)
 {
 	placement_answered(ctx, status, reply);
-}
-
-unsigned int placement_time_left(const struct placement *p)
-{
-	uint64_t gone = (clock_us() - p->began_us) / 1000;
-
-	return gone < p->time_ms ? p->time_ms - gone : 1;
 }
 
 /* The executor and the program's identity are known. */
@@ -218,14 +174,14 @@ static void placement_reserve(struct placement *p)
 			 view_name(p->view), "credit",
 			 p->by_credit ? idle_credit_to_json(&p->credit) : NULL);
 	if (!body) {
-		placement_stay(p, EHS_REASON_FILES_DIFFER, "cannot send its path: not UTF-8");
+		outcome_stays(p, EHS_REASON_FILES_DIFFER, "cannot send its path: not UTF-8");
 		return;
 	}
 	if (p->takes)
 		json_object_set_new(body, "memory", json_integer((json_int_t)p->takes));
 	if (fit_ask(p, body)) {
 		json_decref(body);
-		placement_stay(p, EHS_REASON_NO_MEMORY, NULL);
+		outcome_stays(p, EHS_REASON_NO_MEMORY, NULL);
 		return;
 	}
 	record_time(p, TIMING_SENT);
@@ -235,18 +191,18 @@ static void placement_reserve(struct placement *p)
 	if (p->with_job)
 		err = p->send(p->ctx, p, p->to, body);
 	else
-		err = link_request(p->to, "/v1/reserve", body, placement_time_left(p),
+		err = link_request(p->to, "/v1/reserve", body, record_time_left(p),
 				   placement_on_reserved, p);
 	if (err == -ECANCELED) {
 		placement_cancel(p);
 	} else if (err) {
-		placement_seek_avoid(p->to);
+		choice_avoid(p->to);
 		placement_refused(p, EHS_REASON_UNREACHABLE, p->to->trouble);
 		record_release(p);
 	}
 }
 
-void placement_ready(struct placement *p)
+static void placement_ready(struct placement *p)
 {
 	enum ehs_reason trouble;
 
@@ -268,7 +224,7 @@ static void placement_on_files(void *ctx, const struct files_identity *identity,
 	p->question = NULL;
 	record_time(p, TIMING_LOOKED);
 	if (!identity) {
-		placement_stay(p, EHS_REASON_FILES_DIFFER, trouble);
+		outcome_stays(p, EHS_REASON_FILES_DIFFER, trouble);
 	} else if (placement_may_leave(p, identity)) {
 		p->program = json_incref(identity->program);
 		p->folder = json_incref(identity->folder);
@@ -303,7 +259,7 @@ static bool placement_look(struct placement *p, const struct placement_task *tas
 	if (p->question)
 		record_hold(p);
 	else
-		placement_stay(p, EHS_REASON_FILES_DIFFER, trouble);
+		outcome_stays(p, EHS_REASON_FILES_DIFFER, trouble);
 	return p->question;
 }
 
@@ -319,7 +275,7 @@ static void placement_on_judged(void *ctx, enum ehs_reason reason, const char *w
 	} else {
 		record_step(p, "may not leave: %s", what);
 		snprintf(text, sizeof(text), "its process may not leave this node: %s", what);
-		placement_stay(p, reason, p->explicit_node ? text : NULL);
+		outcome_stays(p, reason, p->explicit_node ? text : NULL);
 	}
 	record_release(p);
 }
@@ -368,7 +324,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 	if (agent->placements_open > PLACEMENT_OPEN_MAX ||
 	    (agent->placements_open > PLACEMENT_OPEN_A_USER && p->uid &&
 	     record_open(agent, p->uid) > PLACEMENT_OPEN_A_USER)) {
-		placement_stay(p, EHS_REASON_QUEUE_FULL, NULL);
+		outcome_stays(p, EHS_REASON_QUEUE_FULL, NULL);
 		goto out;
 	}
 	if (!placement_node_sends(p) || !placement_user_may_leave(p) ||
@@ -376,18 +332,18 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		goto out;
 	trouble = placement_set_view(p, task->view);
 	if (trouble) {
-		placement_stay(p, EHS_REASON_REFUSED, trouble);
+		outcome_stays(p, EHS_REASON_REFUSED, trouble);
 		goto out;
 	}
 	if (task->node) {
 		p->to = names_find(agent, task->node, why);
 		if (!p->to) {
-			placement_stay(p, EHS_REASON_UNREACHABLE, why);
+			outcome_stays(p, EHS_REASON_UNREACHABLE, why);
 			goto out;
 		}
 	}
 	if (learn_keeps(p, task)) {
-		placement_stay(p, REASON_SHORT, NULL);
+		outcome_stays(p, REASON_SHORT, NULL);
 		goto out;
 	}
 	/* before anything of its process is looked at, which costs more than all this */
@@ -395,7 +351,7 @@ int placement_start(struct agent *agent, const struct placement_task *task, plac
 		goto out;
 	clock_arm(p->timer, p->time_ms);
 	if (placement_judge(p, task->who) && placement_look(p, task) && !p->explicit_node)
-		placement_seek(p);
+		placement_seek(p, placement_ready);
 out:
 	record_release(p);
 	return 0;

@@ -13,7 +13,7 @@
 #include "base/rule.h"
 #include "cluster/drain.h"
 #include "home/fit.h"
-#include "home/placement_inside.h"
+#include "home/outcome.h"
 #include "home/record.h"
 #include "home/serve.h"
 #include "job/files.h"
@@ -49,20 +49,20 @@ bool placement_may_leave(struct placement *p, const struct files_identity *ident
 	if (!path)
 		return true;
 	if (placement_excluded(p, path, identity)) {
-		placement_stay(p, EHS_REASON_EXCLUDED, NULL);
+		outcome_stays(p, EHS_REASON_EXCLUDED, NULL);
 		return false;
 	}
 	if (rule_sends_program(p->agent->config, path, identity ? identity->real : NULL, why)) {
 		err = fit_wish(p, path, identity ? identity->real : NULL);
 		if (!err)
 			return true;
-		placement_stay(p, err == -E2BIG ? REASON_LABELS : EHS_REASON_NO_MEMORY,
-			       err == -E2BIG ? "its program needs more labels than a node can have"
-					     : NULL);
+		outcome_stays(p, err == -E2BIG ? REASON_LABELS : EHS_REASON_NO_MEMORY,
+			      err == -E2BIG ? "its program needs more labels than a node can have"
+					    : NULL);
 		return false;
 	}
 	snprintf(text, sizeof(text), "node %s keeps its program: %s", p->agent->config->host, why);
-	placement_stay(p, REASON_AWAY_PROGRAM, text);
+	outcome_stays(p, REASON_AWAY_PROGRAM, text);
 	return false;
 }
 
@@ -83,7 +83,7 @@ bool placement_node_sends(struct placement *p)
 		return true;
 	snprintf(text, sizeof(text), "node %s keeps its tasks: it is draining%s%s",
 		 agent->config->host, *reason ? ": " : "", reason);
-	placement_stay(p, EHS_REASON_DRAINING, text);
+	outcome_stays(p, EHS_REASON_DRAINING, text);
 	return false;
 }
 
@@ -95,7 +95,7 @@ bool placement_user_may_leave(struct placement *p)
 		return true;
 	snprintf(text, sizeof(text), "node %s keeps tasks of its user: %s", p->agent->config->host,
 		 why);
-	placement_stay(p, REASON_AWAY_USER, text);
+	outcome_stays(p, REASON_AWAY_USER, text);
 	return false;
 }
 

@@ -14,13 +14,13 @@ struct config;
 struct files_identity;
 struct placement;
 
-/** False: it drains and sends none away, and placement_stay() was called. */
+/** False: it drains and sends none away, and outcome_stays() was called. */
 bool placement_node_sends(struct placement *p);
-/** False: tasks of its user stay here, and placement_stay() was called. */
+/** False: tasks of its user stay here, and outcome_stays() was called. */
 bool placement_user_may_leave(struct placement *p);
 /**
  * `identity`: of its program, NULL while that is not known; then a relative path is not judged yet.
- * Enters the labels that a node must have for it. False: it stays, and placement_stay() was called.
+ * Enters the labels that a node must have for it. False: it stays, and outcome_stays() was called.
  */
 bool placement_may_leave(struct placement *p, const struct files_identity *identity);
 /** Whether a rule of this node is about programs. */

@@ -15,17 +15,15 @@
 #include "eh/idle.h"
 #include "eh/member.h"
 #include "eh/topology.h"
+#include "home/choice.h"
 #include "home/fit.h"
 #include "home/learn.h"
-#include "home/placement_inside.h"
+#include "home/outcome.h"
 #include "home/record.h"
 #include "net/peer.h"
 #include "net/peers.h"
 #include "node/node.h"
 #include "wire/reason.h"
-
-#define SEEK_AVOID_MIN 100 /* ms */
-#define SEEK_AVOID_MAX 5000
 
 #define SEEK_SIZE 1000 /* load of one task, in thousandths */
 /* peers to avoid that the controller is told of; it knows itself which are down */
@@ -86,17 +84,17 @@ static void seek_on_answer(void *ctx, const struct ask_answer *answer)
 		if (answer->to)
 			ask_failed(p->agent, p->id, answer->to, &p->decider);
 	} else if (!answer->to) {
-		placement_stay(p,
-			       answer->reason == EHS_REASON_NO_RECEIVER && p->refusal
-				       ? p->refusal
-				       : answer->reason,
-			       NULL);
+		outcome_stays(p,
+			      answer->reason == EHS_REASON_NO_RECEIVER && p->refusal
+				      ? p->refusal
+				      : answer->reason,
+			      NULL);
 	} else {
 		record_step(p, "the controller chose %s", peer_host(answer->to));
 		seek_note_way(p, answer->to);
 		p->to = answer->to;
 		record_time(p, TIMING_FOUND);
-		placement_ready(p);
+		p->found(p);
 	}
 	record_release(p);
 }
@@ -129,7 +127,7 @@ static void seek_ask(struct placement *p)
 					  .leaves = p->leaves,
 					  .tried = not,
 					  .ntried = n,
-					  .time_ms = placement_time_left(p) },
+					  .time_ms = record_time_left(p) },
 		  seek_on_answer, p);
 }
 
@@ -153,7 +151,7 @@ static void seek_credit(struct placement *p);
 static void seek_at_home(struct placement *p, const struct eh_credit *credit)
 {
 	if (credits_accept(p->agent, credit))
-		placement_stay(p, REASON_CREDIT, NULL);
+		outcome_stays(p, REASON_CREDIT, NULL);
 	else
 		seek_other(p);
 }
@@ -213,7 +211,7 @@ static void seek_faster(struct placement *p)
 	if (p->ncredits < EH_IDLE_WANTS)
 		seek_credit(p);
 	else
-		placement_stay(p, REASON_SLOWER, NULL);
+		outcome_stays(p, REASON_SLOWER, NULL);
 }
 
 static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *credit)
@@ -223,7 +221,7 @@ static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *c
 
 	if (open && to && !credit) {
 		record_step(p, "it has waited for a processor of this node");
-		placement_stay(p, EHS_REASON_NOT_SENDER, SEEK_FREE);
+		outcome_stays(p, EHS_REASON_NOT_SENDER, SEEK_FREE);
 	} else if (open && to && !seek_avoids(p, to) && seek_is_slower(p, to, credit)) {
 		credits_unused(p->agent, credit);
 		seek_faster(p);
@@ -238,7 +236,7 @@ static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *c
 			p->by_credit = true;
 			p->to = to;
 			record_time(p, TIMING_FOUND);
-			placement_ready(p);
+			p->found(p);
 		} else {
 			seek_at_home(p, credit);
 		}
@@ -265,7 +263,7 @@ static void seek_on_credit(void *ctx, struct peer *to, const struct eh_credit *c
  */
 static unsigned int seek_hold_ms(const struct placement *p)
 {
-	const unsigned int most = placement_time_left(p) / 4;
+	const unsigned int most = record_time_left(p) / 4;
 	const uint64_t ms = p->is_expected ? p->expected.time_us / 5000 : 0;
 
 	return p->leaves ? 0 : ms < most ? (unsigned int)ms : most;
@@ -276,8 +274,7 @@ static void seek_credit(struct placement *p)
 	p->ncredits++;
 	record_hold(p);
 	/* the rest is for the thresholds, if no answer comes */
-	credits_want(p->agent, (placement_time_left(p) + 1) / 2, seek_hold_ms(p), seek_on_credit,
-		     p);
+	credits_want(p->agent, (record_time_left(p) + 1) / 2, seek_hold_ms(p), seek_on_credit, p);
 }
 
 static void seek_other(struct placement *p)
@@ -300,50 +297,22 @@ bool placement_seek_stays(struct placement *p)
 		return false;
 	hierarchy_touch_now(p->agent);
 	if (!p->leaves && credits_has_room(p->agent))
-		placement_stay(p, EHS_REASON_NOT_SENDER, SEEK_FREE);
+		outcome_stays(p, EHS_REASON_NOT_SENDER, SEEK_FREE);
 	else if (seek_all_slower(p) && !seek_retries(p))
-		placement_stay(p, REASON_SLOWER, NULL);
+		outcome_stays(p, REASON_SLOWER, NULL);
 	else
 		return false;
 	return true;
 }
 
-void placement_seek(struct placement *p)
+void placement_seek(struct placement *p, void (*found)(struct placement *p))
 {
+	p->found = found;
 	record_time(p, TIMING_SEEK);
 	if (credits_on(p->agent))
 		seek_credit(p);
 	else
 		seek_ask(p);
-}
-
-/*
- * Whether the refusal is about the node, not about this task, its user, or what that wants (EHS_REASON_REFUSED): no user
- * keeps a node from others. Draining does not count, because the controller knows when it ends.
- */
-bool placement_seek_blames(enum ehs_reason reason)
-{
-	return reason == EHS_REASON_UNREACHABLE || reason == EHS_REASON_NO_HEADROOM ||
-	       reason == EHS_REASON_GUEST_LIMIT;
-}
-
-void placement_seek_avoid(struct peer *peer)
-{
-	peer->avoid_ms = peer->avoid_ms ? peer->avoid_ms * 2 : SEEK_AVOID_MIN;
-	if (peer->avoid_ms > SEEK_AVOID_MAX)
-		peer->avoid_ms = SEEK_AVOID_MAX;
-	peer->avoid_until = clock_ms() + peer->avoid_ms;
-}
-
-void placement_seek_undo(struct placement *p)
-{
-	if (p->explicit_node)
-		return;
-	if (p->by_credit)
-		credits_unused(p->agent, &p->credit);
-	else
-		ask_failed(p->agent, p->id, p->to, &p->decider);
-	p->by_credit = false;
 }
 
 /* What says more than that nobody takes it. */
@@ -368,7 +337,7 @@ bool placement_seek_again(struct placement *p, enum ehs_reason reason)
 		p->refusal = reason;
 	if (!used && !unfit)
 		p->tried[p->ntried++] = p->to;
-	placement_seek_undo(p);
+	choice_undo(p);
 	p->to = NULL;
 	if (p->ntried == PLACEMENT_TRIES)
 		return false;

@@ -44,6 +44,13 @@ void record_time(struct placement *p, enum timing_step step)
 	p->timing.us[step] = clock_us();
 }
 
+unsigned int record_time_left(const struct placement *p)
+{
+	uint64_t gone = (clock_us() - p->began_us) / 1000;
+
+	return gone < p->time_ms ? p->time_ms - gone : 1;
+}
+
 /* Sets the program's name for people. */
 static void record_name(struct placement *p)
 {

@@ -54,6 +54,7 @@ struct placement {
 	unsigned int calls; /* calls in progress that will return to it */
 	placement_fn decided;
 	placement_send_fn send;
+	void (*found)(struct placement *p); /* `to` is set */
 	void *ctx;
 	struct event *timer; /* time limit, later the lease */
 	pid_t pid, remote;
@@ -98,6 +99,12 @@ struct placement {
 /** Creates a record, undecided, with a timer that calls `on_timer`. NULL: out of memory. */
 struct placement *record_new(struct agent *agent, const struct placement_task *task,
 			     event_callback_fn on_timer);
+/** Whether it is still to be decided: an answer that comes while it is being decided is too late. */
+static inline bool placement_is_open(const struct placement *p)
+{
+	return p->phase == PLACEMENT_OPEN && p->decided;
+}
+
 /** Whether this is the ID of a placement of this node. */
 bool record_id_is_ours(const struct agent *agent, const char *id);
 /** Creates the record of a task that is away already, as its stub tells it. NULL: out of memory, or
@@ -106,6 +113,8 @@ struct placement *record_adopt(struct agent *agent, const struct attach *who, st
 			       pid_t pid, uid_t uid);
 /** Keeps arguments, of which the first is the program's name, if the configuration says so. */
 void record_arguments(struct placement *p, const char *const *argv);
+/** Of its time limit, in ms; at least 1. */
+unsigned int record_time_left(const struct placement *p);
 /** This step is now. */
 void record_time(struct placement *p, enum timing_step step);
 void record_stopped(struct placement *p, bool stopped);
