@@ -21,12 +21,10 @@
 #include "home/away_inside.h"
 #include "home/history.h"
 #include "home/outcome.h"
-#include "home/placement.h"
 #include "home/record.h"
 #include "home/stops.h"
 #include "job/backoff.h"
 #include "job/route.h"
-#include "net/link.h"
 #include "net/peer.h"
 #include "net/peers.h"
 #include "node/local_task.h"
@@ -34,12 +32,9 @@
 #include "wire/caller.h"
 #include "wire/clean.h"
 #include "wire/frame.h"
-#include "wire/job.h"
 #include "wire/reason.h"
 #include "wire/view.h"
 
-#define AWAY_AGAIN_MS 50 /* before the first try to resume; doubled up to the next */
-#define AWAY_AGAIN_MAX_MS 1000
 /* A stub has one. More, because children of a task keep that of a process whose number is used again. */
 #define AWAY_A_PROCESS 8
 
@@ -73,73 +68,7 @@ bool away_shows_home(const struct peer *to, uid_t uid)
 	return false;
 }
 
-void away_wait(struct away *a, unsigned int ms)
-{
-	clock_arm(a->timer, ms);
-}
-
 /* ---- what becomes of it ---- */
-
-static void away_broken(struct away *a);
-
-/* What had to be said cannot be, as memory is short: on another stream, then. */
-static void away_unsaid(struct away *a)
-{
-	route_drop_stream(&a->route);
-	away_broken(a);
-}
-
-/* The executor has it when it ends the stream in order; else it is told again. */
-static void away_tell_gone(struct away *a)
-{
-	if (route_tell_peer(&a->route, FRAME_GONE, NULL, 0)) {
-		a->broken_at = clock_ms();
-		away_unsaid(a);
-		return;
-	}
-	route_finish(&a->route);
-	a->state = AWAY_TOLD;
-	away_wait(a, 3 * a->agent->config->heartbeat);
-}
-
-static void away_over(struct away *a)
-{
-	a->state = AWAY_OVER;
-	away_later(a);
-}
-
-/* Its end has gone. The executor may have its own already, and would wait after a reset, as for a link that broke. */
-static void away_leave(struct away *a)
-{
-	if (a->route.stream)
-		away_tell_gone(a);
-	else
-		away_over(a);
-	away_unask(a);
-}
-
-void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const char *text)
-{
-	uint8_t payload[8 + 256];
-	char *said = (char *)payload + 8;
-
-	/* While the stub waits for this answer, the pid is still its own. */
-	if (a->automatic)
-		local_task_add(a->agent, a->pid);
-	frame_put_u32(payload, reason);
-	frame_put_u32(payload + 4, error);
-	/* A sentence for people, and the name to search for. */
-	if (reason == EHS_REASON_NONE)
-		snprintf(said, 256, "%s", text);
-	else
-		snprintf(said, 256, "%.200s (%s)", text, reason_name(reason));
-	route_tell_end(&a->route, FRAME_REFUSED, payload, 8 + strlen(said));
-	if (a->placement && reason != EHS_REASON_NONE)
-		outcome_failed(a->placement, reason);
-	a->placement = NULL;
-	route_close_end(&a->route);
-	away_leave(a);
-}
 
 /* ---- the stub ---- */
 
@@ -252,28 +181,6 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 	}
 }
 
-static void away_broken(struct away *a)
-{
-	/* By its token only it can be told again, and the executor has not said that. */
-	if (!*a->token) {
-		away_over(a);
-		return;
-	}
-	if (a->state == AWAY_TOLD)
-		a->broken_at = clock_ms();
-	if (a->state == AWAY_LINKED) {
-		a->broken_at = clock_ms();
-		if (a->placement)
-			record_broken(a->placement, true);
-		log_warning("%s: the connection to %s broke; both ends wait for a new one", a->id,
-			    peer_host(a->to));
-		route_tell_end(&a->route, FRAME_DETACHED, NULL, 0);
-	}
-	a->state = AWAY_BROKEN;
-	a->wait_ms = backoff_next(a->wait_ms, AWAY_AGAIN_MS, AWAY_AGAIN_MAX_MS);
-	away_wait(a, a->wait_ms);
-}
-
 static void away_stream_gone(void *ctx, bool clean)
 {
 	struct away *a = ctx;
@@ -330,21 +237,6 @@ static const struct route_ops away_route_ops = {
 	.refused = away_stream_refused,
 };
 
-/* It is lost: its end and the executor are told so. */
-static void away_give_up(struct away *a)
-{
-	if (a->placement)
-		outcome_lost(a->placement);
-	a->placement = NULL;
-	route_tell_end(&a->route, FRAME_GONE, NULL, 0);
-	route_close_end(&a->route);
-	if (a->route.stream) {
-		route_tell_peer(&a->route, FRAME_GONE, NULL, 0);
-		route_finish(&a->route);
-	}
-	away_over(a);
-}
-
 void away_end_all(struct agent *agent)
 {
 	for (struct away *a = agent->aways->list; a; a = a->next) {
@@ -370,24 +262,6 @@ int away_cancel(struct agent *agent, const char *id)
 }
 
 /* ---- resuming ---- */
-
-void away_resume(struct away *a)
-{
-	struct attach ask = { .started_ms = a->began_ms, .uid = a->uid };
-	uint8_t payload[ATTACH_SIZE];
-	struct h2_stream *s;
-
-	snprintf(ask.token, sizeof(ask.token), "%s", a->token);
-	snprintf(ask.id, sizeof(ask.id), "%s", a->id);
-	s = link_open(a->to, "POST", "/v1/resume", &route_stream_ops, &a->route);
-	if (!s) {
-		away_broken(a);
-		return;
-	}
-	route_use(&a->route, s);
-	if (route_tell_peer(&a->route, FRAME_ATTACH, payload, attach_encode(&ask, payload)))
-		away_unsaid(a);
-}
 
 static void away_on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -547,6 +421,29 @@ void away_attach(struct agent *agent, int socket, const uint8_t *payload, size_t
 	away_resume(a);
 }
 
+/* Its stub ended while no agent was here: its executor is told by a task without a stub. */
+static bool away_tell_ended(struct agent *agent, const struct stop *s)
+{
+	struct peer *to = peers_by_text(agent, s->node);
+	struct away *a = to ? away_new(agent, -1, s->pid, s->uid) : NULL;
+
+	/* Its executor may not be known yet. */
+	if (!a)
+		return false;
+	log_info("%s: its stub ended while it was stopped, and no agent was here: telling %s",
+		 s->id, peer_host(to));
+	a->to = to;
+	a->began_ms = s->began_ms;
+	a->stub_start = s->start;
+	a->started = a->was_stopped = true;
+	a->broken_at = s->broken_at;
+	memcpy(a->token, s->token, sizeof(a->token));
+	memcpy(a->id, s->id, sizeof(a->id));
+	a->state = AWAY_BROKEN;
+	away_resume(a);
+	return true;
+}
+
 void away_module_changed(struct agent *agent)
 {
 	if (!agent->aways)
@@ -559,7 +456,7 @@ void away_module_changed(struct agent *agent)
 int away_init(struct agent *agent)
 {
 	agent->aways = calloc(1, sizeof(*agent->aways));
-	return agent->aways ? stops_init(agent) : -ENOMEM;
+	return agent->aways ? stops_init(agent, away_tell_ended) : -ENOMEM;
 }
 
 void away_exit(struct agent *agent)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file away_inside.h
- * A task that is away, shared by departure.c (until its job is sent), away.c, away_send.c,
- * away_note.c and stops.c.
+ * A task that is away, shared by departure.c (until its job is sent), away.c and its away_*.c, and
+ * stops.c.
  */
 #ifndef AGENT_HOME_AWAY_INSIDE_H
 #define AGENT_HOME_AWAY_INSIDE_H
@@ -76,28 +76,39 @@ static inline void away_later(struct away *a)
 /** away.c: a new one for the stub at this socket (-1: it has ended), which it takes over. NULL: out
  *  of memory, or its user has too many. */
 struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid);
-/** away.c: nothing has started. The stub runs the task at home, or reports why it cannot. */
+
+/** away_state.c: nothing has started. The stub runs the task at home, or reports why it cannot. */
 void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const char *text);
+/** Asks its executor to go on with it. */
+void away_resume(struct away *a);
+/** The stream is over, or there is none yet: tries again later. */
+void away_broken(struct away *a);
+/** What had to be said cannot be, as memory is short: on another stream, then. */
+void away_unsaid(struct away *a);
+/** The executor has it when it ends the stream in order; else it is told again. */
+void away_tell_gone(struct away *a);
+/** Its end has gone, or no more is to be told to that. */
+void away_leave(struct away *a);
+/** It is lost: its end and the executor are told so. */
+void away_give_up(struct away *a);
+void away_over(struct away *a);
+/** Nobody waits for the answer of a node that was asked. */
+void away_unask(struct away *a);
+
 /** away_note.c: the stub tells what has become of its task. 0 or -errno: not allowed now. */
 int away_on_note(struct away *a, const uint8_t *payload, uint32_t length);
-/** away_note.c: tells the module that this stub is one, if it has not made it one itself. */
+/** Tells the module that this stub is one, if it has not made it one itself. */
 void away_tell_module(const struct away *a);
-/** away.c: asks its executor to go on with it. */
-void away_resume(struct away *a);
-/** away.c: until its timer. */
-void away_wait(struct away *a, unsigned int ms);
 
 /** away_send.c: opens the stream of the job to this peer and sends it; it has a place there. */
 void away_send(struct away *a, struct peer *to);
-/** away_send.c: the same, for a place that is asked for with it: a placement_send_fn. */
+/** The same, for a place that is asked for with it: a placement_send_fn. */
 int away_place(void *away, struct placement *p, struct peer *to, json_t *request_stolen);
-/** away_send.c: the node that was asked has answered, or will not (status 0). Perhaps another one takes it. */
+/** The node that was asked has answered, or will not (status 0). Perhaps another one takes it. */
 void away_answered(struct away *a, int status, json_t *reply_stolen);
-/** away_send.c: FRAME_ADMISSION has come. 0 or -EPROTO. */
+/** FRAME_ADMISSION has come. 0 or -EPROTO. */
 int away_on_admission(struct away *a, const uint8_t *payload, uint32_t length);
-/** away_send.c: nobody waits for the answer of a node that was asked. */
-void away_unask(struct away *a);
-/** away_send.c: it was sent, and has a place. */
+/** It was sent, and has a place. */
 void away_sent(struct away *a);
 
 #endif

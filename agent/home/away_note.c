@@ -14,7 +14,6 @@
 #include "home/away_inside.h"
 #include "home/learn.h"
 #include "home/outcome.h"
-#include "home/placement.h"
 #include "home/record.h"
 #include "home/stops.h"
 #include "job/route.h"

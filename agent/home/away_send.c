@@ -7,7 +7,6 @@
 #include <string.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
-#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/clock.h"
@@ -23,16 +22,6 @@
 #include "wire/frame.h"
 #include "wire/job.h"
 #include "wire/view.h"
-
-/* Nobody waits for the answer of a node that was asked. */
-void away_unask(struct away *a)
-{
-	struct placement *p = a->asked;
-
-	a->asked = NULL;
-	if (p)
-		placement_cancel(p);
-}
 
 void away_answered(struct away *a, int status, json_t *reply)
 {
@@ -177,7 +166,7 @@ void away_sent(struct away *a)
 	a->job = a->named = NULL;
 	caller_free(&a->caller);
 	a->state = AWAY_SENT;
-	away_wait(a, a->agent->config->lease);
+	clock_arm(a->timer, a->agent->config->lease);
 }
 
 void away_send(struct away *a, struct peer *to)

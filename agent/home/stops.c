@@ -20,7 +20,6 @@
 #include "home/record.h"
 #include "job/route.h"
 #include "net/peer.h"
-#include "net/peers.h"
 #include "wire/attach.h"
 #include "wire/frame.h"
 
@@ -32,21 +31,11 @@
 #define STOPS_SAVES \
 	20 /* at most one part in this many of the time is spent on making the file's text */
 
-/* A task of an earlier agent, whose stub has not connected to this one. */
-struct stop {
-	LIST_ENTRY(stop) link;
-	char token[ATTACH_TOKEN], id[ATTACH_ID], node[ATTACH_CODE];
-	pid_t pid;
-	uid_t uid;
-	uint64_t start; /* of the stub, as in struct process; 0: of an earlier boot */
-	int64_t began_ms;
-	uint64_t broken_at; /* clock_ms(), perhaps before the boot: wraps */
-};
-
 struct stops {
 	struct event *watch; /* while a task is away */
 	struct event *check; /* while there are some of an earlier agent */
 	LIST_HEAD(, stop) left;
+	stops_ended_fn ended;
 	bool changed; /* the file is older */
 	bool saving; /* it is being written */
 	bool vain; /* what it should have is not there, or late: executors wait for it no more */
@@ -239,29 +228,6 @@ static bool stop_lives(const struct stop *s)
 	return s->start && !process_look(s->pid, &now) && now.start == s->start && now.state != 'Z';
 }
 
-/* Its executor is told by a task without a stub. */
-static void stop_tell(struct agent *agent, struct stop *s)
-{
-	struct peer *to = peers_by_text(agent, s->node);
-	struct away *a = to ? away_new(agent, -1, s->pid, s->uid) : NULL;
-
-	/* Its executor may not be known yet. */
-	if (!a)
-		return;
-	log_info("%s: its stub ended while it was stopped, and no agent was here: telling %s",
-		 s->id, peer_host(to));
-	a->to = to;
-	a->began_ms = s->began_ms;
-	a->stub_start = s->start;
-	a->started = a->was_stopped = true;
-	a->broken_at = s->broken_at;
-	memcpy(a->token, s->token, sizeof(a->token));
-	memcpy(a->id, s->id, sizeof(a->id));
-	a->state = AWAY_BROKEN;
-	stop_free(s);
-	away_resume(a);
-}
-
 static void stops_on_check(evutil_socket_t fd, short what, void *arg)
 {
 	struct agent *agent = arg;
@@ -274,8 +240,8 @@ static void stops_on_check(evutil_socket_t fd, short what, void *arg)
 		if (clock_ms() - s->broken_at > ATTACH_STOPPED_MS) {
 			stop_free(s);
 			all->changed = true;
-		} else if (!stop_lives(s)) {
-			stop_tell(agent, s);
+		} else if (!stop_lives(s) && all->ended(agent, s)) {
+			stop_free(s);
 		}
 	}
 	stops_save(agent);
@@ -422,13 +388,14 @@ int stops_watch(struct agent *agent, bool any)
 	return any ? clock_arm(all->watch, STOPS_WATCH_MS) : event_del(all->watch);
 }
 
-int stops_init(struct agent *agent)
+int stops_init(struct agent *agent, stops_ended_fn ended)
 {
 	struct stops *all = calloc(1, sizeof(*all));
 
 	if (!all)
 		return -ENOMEM;
 	agent->aways->stops = all;
+	all->ended = ended;
 	all->watch = event_new(agent->base, -1, EV_PERSIST, stops_on_watch, agent);
 	all->check = event_new(agent->base, -1, EV_PERSIST, stops_on_check, agent);
 	if (!all->watch || !all->check)

@@ -9,13 +9,31 @@
 #define AGENT_HOME_STOPS_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
+#include "wire/attach.h"
 
 struct agent;
 struct away;
 struct peer;
 
-int stops_init(struct agent *agent); /**< 0 or -ENOMEM; agent->aways is there */
+/** A task of an earlier agent, whose stub has not connected to this one. */
+struct stop {
+	LIST_ENTRY(stop) link;
+	char token[ATTACH_TOKEN], id[ATTACH_ID], node[ATTACH_CODE];
+	pid_t pid;
+	uid_t uid;
+	uint64_t start; /**< of the stub, as in struct process; 0: of an earlier boot */
+	int64_t began_ms;
+	uint64_t broken_at; /**< clock_ms(), perhaps before the boot: wraps */
+};
+
+/** Tells the executor of one whose stub has ended. False: that cannot be done yet. */
+typedef bool (*stops_ended_fn)(struct agent *agent, const struct stop *s);
+
+int stops_init(struct agent *agent,
+	       stops_ended_fn ended); /**< 0 or -ENOMEM; agent->aways is there */
 /** This agent ends: what is stopped now is for the next one. */
 void stops_keep(struct agent *agent);
 void stops_exit(struct agent *agent);
