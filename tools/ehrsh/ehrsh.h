@@ -27,6 +27,7 @@ struct wish {
 	size_t nset;
 };
 
+/* fail.c */
 /** Prints `ehrsh: message`; returns EHRSH_FAILED. */
 int ehrsh_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +15,9 @@
 
 #include "helpers/common/companion.h"
 #include "version.h"
-#include "wire/clean.h"
 
 #define MAIN_HOST_MAX 100 /* bytes of a name: the stub has room for it */
 #define MAIN_ARGUMENTS 16
-#define MAIN_MESSAGE 1024
 
 static const char main_usage[] =
 	"usage: ehrsh [OPTION]… [USER@]HOST [CMD…]\n"
@@ -28,19 +25,6 @@ static const char main_usage[] =
 	"name, address or code of the node. The arguments are joined with blanks and given to\n"
 	"your shell over there, in your home directory; without CMD it is a login shell. The\n"
 	"exit status is that of CMD, or 255 if it could not be run. See ehrsh(1).\n";
-
-int ehrsh_fail(const char *format, ...)
-{
-	char text[MAIN_MESSAGE], clean[MAIN_MESSAGE];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	/* The host may be of a list that somebody else has written. */
-	fprintf(stderr, "ehrsh: %s\n", clean_text(clean, sizeof(clean), text));
-	return EHRSH_FAILED;
-}
 
 /* "USER@HOST", HOST. NULL after a message. */
 static const char *main_host(struct wish *wish, char *argument)
