@@ -86,14 +86,15 @@ static void departure_ask(struct away *a, const struct job_spec *spec, const str
 		.socket = a->route.socket, .pid = a->pid, .uid = a->uid, .came = d->came
 	};
 	struct placement_task task = {
-		.pid = a->pid,
-		.uid = a->uid,
-		.path = spec->path,
+		.exec = { .pid = a->pid,
+			  .uid = a->uid,
+			  .path = spec->path,
+			  .time_ms = automatic ? node_settings(a->agent)->time_limit
+					       : DEPARTURE_EXPLICIT_MS },
 		.seen = d->has_seen ? &d->seen : NULL,
 		.folder = spec->cwd,
 		.argv = spec->argv,
 		.came_us = a->came_us,
-		.time_ms = automatic ? node_settings(a->agent)->time_limit : DEPARTURE_EXPLICIT_MS,
 		.view = JOB_VIEW_OF(spec->flags) ?: session->view,
 		.send = a->job_length <= FRAME_JOB_UNPLACED ? away_place : NULL,
 		.node = automatic ? NULL : spec->token + 1,

@@ -50,14 +50,7 @@ static bool exec_asks_again(struct agent *agent, const struct kernel_request *re
 
 void exec_place(struct agent *agent, const struct kernel_request *request)
 {
-	struct placement_task task = {
-		.cookie = request->cookie,
-		.pid = request->pid,
-		.uid = request->uid,
-		.path = request->path,
-		.cgroup_id = request->cgroup_id,
-		.time_ms = request->time_ms,
-	};
+	struct placement_task task = { .exec = *request };
 	struct cgroup_session session;
 
 	if (exec_asks_again(agent, request))

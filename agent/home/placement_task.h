@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "node/kernel.h"
 #include "wire/view.h"
 
 struct eligible_who;
@@ -24,16 +25,12 @@ typedef int (*placement_send_fn)(void *ctx, struct placement *p, struct peer *to
 
 /** What is known of a task when a placement starts. Strings are borrowed. */
 struct placement_task {
-	uint64_t cookie; /* the kernel's, or 0: the agent uses a number of its own */
-	pid_t pid; /* for /proc/PID */
-	uid_t uid;
-	const char *path; /* of the program */
+	/* as the kernel asks; cookie 0: it does not, and the agent uses a number of its own */
+	struct kernel_request exec;
 	const char *const *argv; /* its arguments; NULL: not known yet */
-	uint64_t cgroup_id;
 	const struct eligible_who
 		*who; /* by whom it is asked whether it may leave; NULL: the module has said so */
 	uint64_t came_us; /* clock_us() when its job came; 0: it is not here */
-	unsigned int time_ms; /* time limit of the answer */
 	placement_send_fn
 		send; /* NULL: the job is not here, or too large to be sent before it has a place */
 	const struct seen *seen; /* what its process has seen; NULL: it does not say */

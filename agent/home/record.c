@@ -143,12 +143,12 @@ struct placement *record_new(struct agent *agent, const struct placement_task *t
 		return NULL;
 	p->timer = evtimer_new(agent->base, on_timer, p);
 	p->agent = agent;
-	p->path = strdup(task->path);
+	p->path = strdup(task->exec.path);
 	if (!p->timer || !p->path)
 		goto free_placement;
 	record_name(p);
-	p->kernel = task->cookie;
-	p->cookie = task->cookie ? task->cookie : agent->records->counter++;
+	p->kernel = task->exec.cookie;
+	p->cookie = task->exec.cookie ? task->exec.cookie : agent->records->counter++;
 	snprintf(p->id, sizeof(p->id), "%s:%llu", agent->code, (unsigned long long)p->cookie);
 	/* A module that was loaded again starts from the first cookie: older records give way. */
 	HASH_FIND(by_id, agent->records->ids, p->id, strlen(p->id), old);
@@ -160,9 +160,9 @@ struct placement *record_new(struct agent *agent, const struct placement_task *t
 	}
 	p->began_us = clock_us();
 	p->started = clock_wall_ms();
-	p->pid = task->pid;
-	p->uid = task->uid;
-	p->time_ms = task->time_ms;
+	p->pid = task->exec.pid;
+	p->uid = task->exec.uid;
+	p->time_ms = task->exec.time_ms;
 	p->explicit_node = task->node;
 	HASH_ADD(by_id, agent->records->ids, id, strlen(p->id), p);
 	return p;
@@ -189,7 +189,9 @@ bool record_id_is_ours(const struct agent *agent, const char *id)
 struct placement *record_adopt(struct agent *agent, const struct attach *who, struct peer *to,
 			       pid_t pid, uid_t uid)
 {
-	const struct placement_task task = { .pid = pid, .uid = uid, .path = who->command };
+	const struct placement_task task = {
+		.exec = { .pid = pid, .uid = uid, .path = who->command }
+	};
 	struct placement *p;
 
 	if (record_by_id(agent, who->id) || strlen(who->id) >= sizeof(p->id))
@@ -210,11 +212,6 @@ struct placement *record_adopt(struct agent *agent, const struct attach *who, st
 	record_step(p, "runs on %s as process %u, says process %d, which came to this agent",
 		    peer_host(to), who->pid, (int)pid);
 	return p;
-}
-
-void record_stopped(struct placement *p, bool stopped)
-{
-	p->stopped = stopped;
 }
 
 void record_broken(struct placement *p, bool broken)

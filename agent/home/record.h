@@ -117,7 +117,6 @@ void record_arguments(struct placement *p, const char *const *argv);
 unsigned int record_time_left(const struct placement *p);
 /** This step is now. */
 void record_time(struct placement *p, enum timing_step step);
-void record_stopped(struct placement *p, bool stopped);
 /** The connection between its two ends broke, or there is one again. */
 void record_broken(struct placement *p, bool broken);
 /** Adds a step for `why`. When all are used, the last one is replaced. */

@@ -294,7 +294,7 @@ void stops_changed(struct away *a)
 
 	/* For people it makes no difference who has stopped it. */
 	if (a->placement)
-		record_stopped(a->placement, a->stopped_there || a->stopped_by_us);
+		a->placement->stopped = a->stopped_there || a->stopped_by_us;
 	if (a->was_stopped || !(a->stopped_there || a->stopped_by_us) ||
 	    process_look(a->pid, &stub))
 		return;

@@ -20,7 +20,7 @@ struct frame_exit;
 
 /** An exec that waits for a verdict. Strings are borrowed. */
 struct kernel_request {
-	uint64_t cookie, cgroup_id;
+	uint64_t cookie;
 	uint32_t pid, uid, time_ms; /**< time_ms: time limit of the verdict */
 	const char *path;
 };

@@ -66,8 +66,6 @@ static void kernel_on_request(struct agent *agent, struct nlmsghdr *h)
 	task.time_ms = nla_get_u32(a[EHS_A_PLACE_TIME_LIMIT]);
 	if (a[EHS_A_PLACE_UID])
 		task.uid = nla_get_u32(a[EHS_A_PLACE_UID]);
-	if (a[EHS_A_PLACE_CGROUP_ID])
-		task.cgroup_id = nla_get_u64(a[EHS_A_PLACE_CGROUP_ID]);
 	/* The load with which the kernel found this node a sender; ours may be older. */
 	if (a[EHS_A_PLACE_LOAD])
 		agent->kernel->ops->loaded(agent, nla_get_u32(a[EHS_A_PLACE_LOAD]));

@@ -146,10 +146,10 @@ static void test_claim(void **state)
 	struct stub right, other, stranger, late;
 	struct outcome outcome = { 0 };
 	struct placement_task task = {
-		.cookie = COOKIE,
-		.uid = getuid(),
-		.path = "/bin/true",
-		.time_ms = LIMIT_S * 1000,
+		.exec.cookie = COOKIE,
+		.exec.uid = getuid(),
+		.exec.path = "/bin/true",
+		.exec.time_ms = LIMIT_S * 1000,
 		.node = "0.1",
 		.view = VIEW_SHARED,
 	};
@@ -164,7 +164,7 @@ static void test_claim(void **state)
 	stub_new(&other, &agents[0], "7", 0);
 	/* another user's, if this is root */
 	stub_new(&stranger, &agents[0], "7", getuid() ? 0 : 65534 /* nobody */);
-	task.pid = right.pid;
+	task.exec.pid = right.pid;
 	assert_int_equal(placement_start(&agents[0], &task, on_decided, &outcome), 0);
 	run_until(base, was_decided, &outcome);
 	assert_ptr_equal(outcome.to, peers_by_text(&agents[0], "0.1"));

@@ -51,11 +51,11 @@ static void test_two_agents(void **state)
 {
 	struct event_base *base = event_base_new();
 	const struct placement_task task = {
-		.cookie = 7, /* as one of the module's: its token waits for a stub */
-		.pid = getpid(),
-		.uid = getuid(),
-		.path = "/bin/true",
-		.time_ms = LIMIT_S * 1000,
+		.exec.cookie = 7, /* as one of the module's: its token waits for a stub */
+		.exec.pid = getpid(),
+		.exec.uid = getuid(),
+		.exec.path = "/bin/true",
+		.exec.time_ms = LIMIT_S * 1000,
 		.node = "0.1",
 		.view = VIEW_SHARED,
 	};

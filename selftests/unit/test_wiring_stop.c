@@ -104,11 +104,11 @@ static void set_threshold(struct agent *agent, uint32_t threshold, uint32_t leng
 static void test_place(void **state)
 {
 	struct placement_task task = {
-		.cookie = 7,
-		.pid = getpid(),
-		.uid = getuid(),
-		.path = "/bin/true",
-		.time_ms = LIMIT_S * 1000,
+		.exec.cookie = 7,
+		.exec.pid = getpid(),
+		.exec.uid = getuid(),
+		.exec.path = "/bin/true",
+		.exec.time_ms = LIMIT_S * 1000,
 		.node = "0.0",
 		.view = VIEW_SHARED,
 	};
@@ -122,7 +122,7 @@ static void test_place(void **state)
 	set_threshold(&agents[1], 0, 0);
 	for (int i = 0; i < 200; i++)
 		event_base_loop(base, EVLOOP_ONCE);
-	task.cookie = 8;
+	task.exec.cookie = 8;
 	task.node = NULL;
 	assert_int_equal(placement_start(&agents[1], &task, on_decided, &second), 0);
 	run_until(base, has_executor, record_by_cookie(&agents[1], 8));
