@@ -15,11 +15,9 @@
 #include "node/node.h"
 #include "wire/view.h"
 
-static const char *const report_states[] = { "receiver", "ok", "sender" };
-
 const char *report_state_name(enum eh_state state)
 {
-	return report_states[state];
+	return eh_state_names[state];
 }
 
 uint64_t report_id(const char *placement)

@@ -11,7 +11,6 @@
 
 static const char *const message_whys[] = { "sender", "not-sender", "no-receiver",
 					    "no-controller" };
-static const char *const message_states[] = { "receiver", "ok", "sender" };
 
 /* ---- out ---- */
 
@@ -86,7 +85,7 @@ static void message_put_ask(const struct eh_topology *t, json_t *to,
 		json_array_append_new(path,
 				      json_pack("{s:i,s:o,s:s}", "level", (int)ask->path[i].level,
 						"node", message_node(t, ask->path[i].node), "state",
-						message_states[ask->path[i].state]));
+						eh_state_names[ask->path[i].state]));
 	json_object_set_new(to, "id", message_number(ask->id));
 	json_object_set_new(to, "size", message_number(ask->size));
 	if (ask->leaves)
@@ -291,7 +290,7 @@ static int message_take_ask(const struct eh_topology *t, const json_t *json,
 	if (ask->npath > EH_ROUTE_MAX)
 		return -EINVAL;
 	json_array_foreach((json_t *)path, i, item) {
-		int state = MESSAGE_WORD(json_object_get(item, "state"), message_states);
+		int state = MESSAGE_WORD(json_object_get(item, "state"), eh_state_names);
 
 		if (state < 0 || message_take(item, "level", EH_LEVELS_MAX, &level) ||
 		    message_take_node(t, json_object_get(item, "node"), &ask->path[i].node) ||

@@ -17,6 +17,8 @@
 #define EH_TASK 1000u
 
 enum eh_state { EH_RECEIVER, EH_OK, EH_SENDER }; /* values of enum ehs_state */
+#define EH_STATES (EH_SENDER + 1)
+extern const char *const eh_state_names[EH_STATES];
 
 /** State by L < T-A, L > T+A (section 2 of the paper), without unsigned wrap. */
 static inline enum eh_state eh_state(uint64_t load, uint64_t threshold, uint64_t length)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eh/rule.h"
+
 enum kind { GAUGE, COUNTER, INFO };
 
 struct family {
@@ -99,8 +101,6 @@ static const char *text_in(const json_t *object, const char *member)
 }
 
 /* ---- nodes ---- */
-
-static const char *const states[] = { "receiver", "ok", "sender", "unknown" };
 
 static const struct family node_up = {
 	"ehsched_node_up",
@@ -216,9 +216,11 @@ static void node_write_tasks(struct writer *w, const json_t *node, const void *w
 
 static void node_write_state(struct writer *w, const json_t *node, const void *what)
 {
-	for (int i = 0; i < 4; i++)
-		node_sample(w, node, "state", states[i],
-			    !strcmp(text_in(node, "state") ?: "", states[i]));
+	for (int i = 0; i <= EH_STATES; i++) {
+		const char *state = i < EH_STATES ? eh_state_names[i] : "unknown";
+
+		node_sample(w, node, "state", state, !strcmp(text_in(node, "state") ?: "", state));
+	}
 }
 
 static void node_write_groups(struct writer *w, const json_t *node, const void *what)
