@@ -5,15 +5,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/common/cert_usage.h"
+
 static const struct {
 	const char *name, *arguments;
 	int (*run)(int argc, char **argv, bool json);
 } commands[] = {
-	{ "cert", "init [--cluster NAME] DIR | node DIR HOST… | list [DIR]", cert_run },
-	{ "init", "[--dir DIR] [--host NAME] [--address A[:PORT]] [--topology n,l] NAME",
-	  init_run },
-	{ "join", "[HOST[:PORT]] --token TOKEN [--dir DIR] [--host NAME] [--address A[:PORT]]",
-	  join_run },
+	{ "cert", CERT_USAGE, cert_run },
+	{ "init", CERT_USAGE_INIT, init_run },
+	{ "join", CERT_USAGE_JOIN, join_run },
 };
 
 int main(int argc, char **argv)

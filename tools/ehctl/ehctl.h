@@ -11,8 +11,10 @@ struct command {
 	const char *name;
 	const char *arguments; /**< for the usage line, after the name */
 	const char *help; /**< first line: what it does; then options, notes */
-	/** Another program runs it, and gets all arguments as they are, --help too. */
-	bool whole;
+	/** Another program runs it, with these arguments before the command's; NULL: run() does. */
+	const char *program, *before[3];
+	const char *missing; /**< what to say if there are no arguments; NULL: it needs none */
+	bool whole; /**< that program takes --json and --help */
 	/** argv[0] is the name; --json and --help are no longer in argv, unless after "--".
 	 *  Returns the exit code. */
 	int (*run)(int argc, char **argv, bool json);

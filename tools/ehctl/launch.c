@@ -38,6 +38,23 @@ int launch_companion(const char *name, char **argv)
 	return fail(EXIT_REFUSED, "%s: %s", program, strerror(errno));
 }
 
+int launch_program(const char *name, const char *const *before, int argc, char **argv, bool json)
+{
+	char **args = calloc(argc + 4, sizeof(*args));
+	int n = 1, code;
+
+	if (!args)
+		return fail(EXIT_REFUSED, "out of memory for %d arguments", argc);
+	while (*before)
+		args[n++] = (char *)*before++;
+	if (json)
+		args[n++] = (char *)"--json";
+	memcpy(args + n, argv + 1, (argc - 1) * sizeof(*args));
+	code = launch_companion(name, args);
+	free(args);
+	return code;
+}
+
 int launch_stub(const char *token, bool retry, const char *view, char **argv)
 {
 	char program[4096], **args;

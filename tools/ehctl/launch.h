@@ -11,6 +11,8 @@ char *launch_find(const char *name, char *buf, size_t size, int *code);
 /** Executes a program that is installed beside ehctl or in libexec/ehsched, with its path as argv[0].
  *  Returns only on failure, with the exit code after a message. */
 int launch_companion(const char *name, char **argv);
+/** The same with arguments: those of `before`, which ends with NULL, --json, and argv but its first. */
+int launch_program(const char *name, const char *const *before, int argc, char **argv, bool json);
 /** Executes the stub for argv (NULL-terminated). `token` says where it is placed: "@CODE", "@auto".
  *  Returns only on failure, with the exit code after a message. */
 int launch_stub(const char *token, bool retry, const char *view, char **argv);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cluster/naming.h"
+#include "launch.h"
 #include "tools/common/help.h"
 #include "version.h"
 
@@ -96,7 +97,10 @@ static int run_command_of(const struct command *c, int argc, char **argv, bool j
 		help_command(c->name, c->arguments, c->help);
 		return EXIT_DONE;
 	}
-	return c->run(argc, argv, json);
+	if (c->missing && argc < 2)
+		return bad_usage("%s", c->missing);
+	return c->program ? launch_program(c->program, c->before, argc, argv, json)
+			  : c->run(argc, argv, json);
 }
 
 /* "help", or "help COMMAND": what COMMAND --help shows. */
