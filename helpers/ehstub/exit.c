@@ -6,8 +6,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "descriptor.h"
+#include "fallback.h"
 #include "helpers/end/calls.h"
-#include "lost.h"
 #include "opened.h"
 #include "signals.h"
 #include "stub.h"
@@ -16,6 +17,7 @@
 #define EXIT_KILLER_MS 6000 /* the agent asks the executor who has killed it */
 #define EXIT_SETTLE_MS 1000
 #define EXIT_LOST_MS 5000 /* without progress */
+#define EXIT_FLUSH_MS 200
 
 static void __attribute__((noreturn)) exit_as_task(struct stub *s)
 {
@@ -25,6 +27,90 @@ static void __attribute__((noreturn)) exit_as_task(struct stub *s)
 		signals_die(s, s->use.status & 0x7f);
 	witness_end(&s->witness);
 	_exit(s->use.status >> 8);
+}
+
+/* NULL: it can run again. */
+static const char *exit_prepare_again(struct stub *s)
+{
+	const struct sink *out = &s->sinks[0], *errors = &s->sinks[1];
+	int err;
+
+	if (s->told_to_end)
+		return "it was told to end";
+	/* Lost before it was known to have started: nothing was closed or read. */
+	if (s->before < JOB_RUNNING)
+		return NULL;
+	if (s->flags & JOB_FD(1) && !(s->flags & (JOB_TTY(1) | JOB_NULL(1)))) {
+		if (out->fd < 0 || out->end)
+			return "its standard output was closed";
+		descriptor_restore(1, out->kind);
+	}
+	if (errors->fd >= 0)
+		descriptor_restore(2, errors->kind);
+	/* Keys, of descriptor 0 or of /dev/tty. */
+	if (s->tty.sent)
+		return "terminal input was lost with it";
+	if (s->flags & JOB_FD(0) && !(s->flags & (JOB_TTY(0) | JOB_NULL(0)))) {
+		err = source_again(&s->sources[0]);
+		if (err)
+			return err == -EPIPE ? "its standard input was closed"
+					     : "its standard input cannot be rewound";
+	}
+	return opened_again(s);
+}
+
+/*
+ * The executor is lost, or had too little memory. The task is reported as killed or, if the user allows
+ * it (--retry), run again here. The second run must begin like the first: nothing may be missing from standard input, and
+ * standard output must still be open. Output of the first run remains.
+ */
+static void __attribute__((noreturn)) exit_report_lost(struct stub *s)
+{
+	static const char *const what[][2] = {
+		[LOSS_NONE] = { "", "" },
+		[LOSS_GONE] = { "ehsched: lost ", " while it ran" },
+		[LOSS_LIMIT] = { "ehsched: no connection to ", " in the time limit while it ran" },
+		[LOSS_AGENT] = { "ehsched: no agent on this node in the time limit while ",
+				 " ran" },
+		[LOSS_PROTOCOL] = { "ehsched: not understood what came from ", " while it ran" },
+		[LOSS_STARVED] = { "ehsched: ", " had too little memory for" },
+		[LOSS_LOCK] = { "ehsched: another process here has the lock that ", " had for" },
+	};
+	const char *parts[] = { what[s->loss][0],	s->session.attached.host,
+				what[s->loss][1],	" this task (",
+				s->session.attached.id, "); it is ",
+				"reported as killed",	"" };
+	/* One that has ended has done its work, unless it was killed for memory. */
+	const bool again = s->retry && (s->before != JOB_ENDED || s->loss == LOSS_STARVED);
+	const char *why;
+
+	terminal_restore(&s->tty);
+	why = again ? exit_prepare_again(s) : "";
+	if (!why) {
+		session_note(&s->session, NOTE_RERUN);
+		session_flush(&s->session, EXIT_FLUSH_MS);
+		parts[6] = "run again here";
+		fallback_say(parts, 8);
+		fallback_run_here(s);
+	}
+	if (*why) {
+		parts[6] = "reported as killed and not run again: ";
+		parts[7] = why;
+	}
+	if (s->rsh) {
+		parts[5] = ")";
+		parts[6] = "";
+	}
+	/* How it ended is known otherwise. */
+	if (s->loss != LOSS_STARVED)
+		session_note(&s->session, NOTE_LOST);
+	session_flush(&s->session, EXIT_FLUSH_MS);
+	fallback_say(parts, 8);
+	if (s->rsh) {
+		witness_end(&s->witness);
+		_exit(STUB_NO_TRANSPORT);
+	}
+	signals_die(s, SIGKILL);
 }
 
 static void exit_enter(struct stub *s, enum phase phase, int64_t until)
@@ -142,7 +228,7 @@ static void exit_noted(struct stub *s)
 		if (s->starved && (!s->more || s->over)) {
 			s->loss = LOSS_STARVED;
 			exit_settle_ends(s, SINK_ENDS_NOT);
-			lost_report(s);
+			exit_report_lost(s);
 		}
 		s->again = false;
 		exit_settle_ends(s, SINK_ENDS_NOW);
@@ -223,5 +309,5 @@ void exit_step(struct stub *s)
 	if (exit_progress(s))
 		s->until = s->session.now + EXIT_LOST_MS;
 	if (!exit_held(s) || s->session.now >= s->until)
-		lost_report(s);
+		exit_report_lost(s);
 }

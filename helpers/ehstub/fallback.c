@@ -7,15 +7,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "helpers/end/calls.h"
 #include "helpers/end/text.h"
-#include "say.h"
 #include "stub.h"
+#include "wire/clean.h"
 
+#define FALLBACK_SAY_MS 1000
+#define FALLBACK_MESSAGE (PATH_MAX + 1024)
 #define FALLBACK_LINE 256 /* bytes of a #! line that the kernel looks at */
 #define FALLBACK_PARTS 8
 #define FALLBACK_TOKEN 128 /* bytes of the longest, with its NUL */
@@ -32,11 +38,44 @@ int fallback_status(const struct stub *s)
 	return s->rsh ? STUB_NO_TRANSPORT : 1;
 }
 
+void fallback_say(const char *const *parts, int n)
+{
+	const int64_t until = calls_now() + FALLBACK_SAY_MS;
+	int64_t left = FALLBACK_SAY_MS;
+	char line[FALLBACK_MESSAGE];
+	size_t length = 0, at = 0;
+	struct pollfd p = { .events = POLLOUT };
+	enum kind kind = KIND_OTHER;
+	ssize_t done = 0;
+
+	/* Names of users and words of other nodes are in it. In one piece, so that what others say is not in between. */
+	for (int i = 0; i < n; i++) {
+		clean_text(line + length, sizeof(line) - length, parts[i]);
+		length += strlen(line + length);
+	}
+	line[length++] = '\n';
+	p.fd = fcntl(2, F_DUPFD_CLOEXEC, 3);
+	if (p.fd >= 0)
+		kind = descriptor_adopt(p.fd);
+	else
+		p.fd = 2;
+	/* A terminal may be held by its user, a pipe be full: nobody can be told then. */
+	while (at < length && left > 0 && (done >= 0 || done == -EAGAIN) &&
+	       poll(&p, 1, (int)left) > 0) {
+		done = descriptor_write(p.fd, kind, (const uint8_t *)line + at, length - at);
+		if (done > 0)
+			at += done;
+		left = until - calls_now();
+	}
+	if (p.fd != 2)
+		close(p.fd);
+}
+
 static void fallback_complain(const struct stub *s, const char *what, const char *why)
 {
 	const char *parts[] = { fallback_caller(s), what, ": ", why };
 
-	say_line(parts, 4);
+	fallback_say(parts, 4);
 }
 
 void fallback_by_shell(struct stub *s)
@@ -87,7 +126,7 @@ static int fallback_tell(const struct stub *s, const char *node, int error)
 		why = "cannot execute: required file not found";
 	}
 	parts[n++] = why;
-	say_line(parts, n);
+	fallback_say(parts, n);
 	return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 

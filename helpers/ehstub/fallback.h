@@ -9,6 +9,8 @@ struct stub;
 
 #define FALLBACK_BY_SHELL '!' /**< behind the code of a node: sh runs the program as a script */
 
+/** A line of clean text to descriptor 2, for at most a second. */
+void fallback_say(const char *const *parts, int n);
 /** How a message begins: with the command that the user has typed, if it names a node. */
 const char *fallback_caller(const struct stub *s);
 /** The status when nothing was run, for a reason that is none of the program. */

@@ -21,7 +21,6 @@
 #include "helpers/ehstub/fallback.h"
 #include "helpers/ehstub/job.h"
 #include "helpers/ehstub/loop.h"
-#include "helpers/ehstub/say.h"
 #include "helpers/ehstub/signals.h"
 #include "helpers/ehstub/stub.h"
 #include "helpers/ehstub/tokens.h"
@@ -74,7 +73,7 @@ static void __attribute__((noreturn)) stay(struct stub *s)
 	if (!s->explicit)
 		fallback_run_here(s);
 	number_text(s->opens.culprit, number);
-	say_line(parts, 6);
+	fallback_say(parts, 6);
 	_exit(fallback_status(s));
 }
 
@@ -156,7 +155,7 @@ int stub_start(char **argv)
 			"ehstub: not to be run by hand; the kernel and ehctl start it"
 		};
 
-		say_line(usage, 1);
+		fallback_say(usage, 1);
 		return 2;
 	}
 	s->token = argv[1];
