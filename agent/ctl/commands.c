@@ -3,24 +3,18 @@
 
 #include "ctl/commands.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <linux/ehsched.h>
 #include <jansson.h>
 
 #include "base/agent.h"
-#include "base/log.h"
 #include "cert/name.h"
 #include "cluster/gather.h"
 #include "cluster/hierarchy.h"
 #include "cluster/invite.h"
 #include "cluster/join.h"
 #include "cluster/leave.h"
-#include "cluster/message.h"
 #include "cluster/withdraw.h"
 #include "ctl/cancel.h"
 #include "ctl/doctor.h"
@@ -43,10 +37,8 @@
 #include "executor/reserve.h"
 #include "home/counters.h"
 #include "home/away.h"
-#include "net/link.h"
 #include "net/names.h"
 #include "net/peer.h"
-#include "net/peers.h"
 #include "net/revoked.h"
 #include "net/server.h"
 #include "node/cgroup.h"

@@ -12,7 +12,6 @@
 #include "cluster/gang.h"
 #include "ctl/rights.h"
 #include "ctl/socket.h"
-#include "eh/topology.h"
 #include "net/names.h"
 #include "net/peer.h"
 #include "net/peers.h"

@@ -2,7 +2,6 @@
 #include "ctl/pair_run.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <event2/event.h>

@@ -2,7 +2,6 @@
 #include "ctl/sessions.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/queue.h>
 
 #include "base/agent.h"
@@ -14,7 +13,7 @@
 #include "net/link.h"
 #include "net/peer.h"
 #include "net/peers.h"
-#include "net/server.h"
+#include "net/server_answer.h"
 #include "wire/clean.h"
 
 #define SURVEY_MS 2000 /* for each level: a history waits for its disk */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ctl/tasks.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include "ctl/viewer.h"
 #include "eh/topology.h"
 #include "executor/guest.h"
-#include "home/placement.h"
 #include "home/record.h"
 #include "net/link.h"
 #include "net/names.h"

@@ -10,8 +10,6 @@
 #include "base/agent.h"
 #include "cluster/report.h"
 #include "cluster/shortid.h"
-#include "ctl/past.h"
-#include "ctl/rights.h"
 #include "ctl/socket.h"
 #include "ctl/survey.h"
 #include "ctl/tasks.h"
@@ -20,7 +18,6 @@
 #include "home/record.h"
 #include "net/names.h"
 #include "net/peer.h"
-#include "net/peers.h"
 #include "wire/reason.h"
 
 #define WHY_TEXT 640

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <linux/ehsched.h>
 #include <jansson.h>
 

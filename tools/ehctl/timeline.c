@@ -2,7 +2,6 @@
 #include "timeline.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "client.h"

@@ -2,7 +2,6 @@
 #include "ehctl.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
