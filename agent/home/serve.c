@@ -38,7 +38,7 @@
 #include "base/ehlaunch.h"
 #include "wire/view.h"
 
-/* Of one user and peer: an executor has one view of a user, and another one while it replaces that. */
+/* An executor has one view of a user, and another one while it replaces that. */
 #define SERVE_USER_MAX (2 * VIEW_TREES_MAX)
 
 struct serve {
@@ -105,18 +105,12 @@ static void serve_leave(struct serve *v)
 	serve_free(v);
 }
 
-/* The executor goes on with it in time, or its keeper comes, or that was it. */
-static void serve_wait(struct serve *v, uint64_t ms)
-{
-	clock_arm(v->limit, ms);
-}
-
 /* There is no connection: the executor tries again. */
 static void serve_broken(struct serve *v)
 {
 	route_drop_stream(&v->route);
 	route_close_end(&v->route);
-	serve_wait(v, v->agent->config->job_limit);
+	clock_arm(v->limit, v->agent->config->job_limit);
 }
 
 /* ---- another connection ---- */
@@ -144,7 +138,7 @@ static bool serve_is_same(const struct serve *a, const struct serve *b)
 	       a->which.number == b->which.number && !strcmp(a->which.token, b->which.token);
 }
 
-/* By a task, or it may be by one whose stub has not come to this agent yet. One that is stopped comes when it goes on. */
+/* A task needs it, or one may whose stub has not come to this agent yet. A stopped one comes when it goes on. */
 static bool serve_is_needed(const struct serve *v)
 {
 	return v->agent->serves->shown(v->to, v->which.uid) ||
@@ -162,7 +156,7 @@ static void serve_again(struct serve *v)
 	while (s && !(s->control >= 0 && serve_is_same(s, v)))
 		s = s->next;
 	if (!s && age < limit) {
-		serve_wait(v, limit - age);
+		clock_arm(v->limit, limit - age);
 		return;
 	}
 	if (s && serve_is_needed(s))
@@ -398,7 +392,7 @@ static int serve_on_early(void *ctx, struct evbuffer *in)
 	v->which = h;
 	if (h.again) {
 		/* Not from here: the stream becomes another one's. */
-		serve_wait(v, 0);
+		clock_arm(v->limit, 0);
 		return 0;
 	}
 	evtimer_del(v->limit);
@@ -466,7 +460,7 @@ void serve_adopt(struct agent *agent, int socket, const struct kept *k)
 	if (serve_listen(v))
 		serve_free(v);
 	else
-		serve_wait(v, agent->config->job_limit);
+		clock_arm(v->limit, agent->config->job_limit);
 }
 
 int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
@@ -477,7 +471,7 @@ int serve_files(struct agent *agent, struct peer *from, struct h2_stream *s,
 	if (!v)
 		return 503;
 	route_use(&v->route, s);
-	serve_wait(v, H2_FIRST_MS);
+	clock_arm(v->limit, H2_FIRST_MS);
 	*ops = &route_stream_ops;
 	*ctx = &v->route;
 	return 0;
