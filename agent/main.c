@@ -340,7 +340,7 @@ int main(int argc, char **argv)
 	}
 	if (optind != argc || (check && launch))
 		return main_usage(stderr);
-	/* Rules that another user can change are not root's. The file that was checked is the one that is read. */
+	/* Rules that another user can change are not root's. The path is kept, so that the checked file is read. */
 	if (launch && !geteuid()) {
 		if (!config_file_is_roots(file, real, why)) {
 			main_print(stderr, why);

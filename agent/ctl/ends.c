@@ -22,8 +22,8 @@ static void ends_take_kept(struct agent *agent, const struct departure *came)
 	if ((came->who.uid && came->who.uid != geteuid()) ||
 	    kept_decode(&k, came->job, came->length)) {
 		if (log_allowed(&ends_log))
-			log_warning("process %d (uid %u) keeps no view", (int)came->who.pid,
-				    (unsigned int)came->who.uid);
+			log_warning("process %d (uid %u): rejected, only ehlaunch may keep a view",
+				    (int)came->who.pid, (unsigned int)came->who.uid);
 		close(came->socket);
 	} else if (k.executor) {
 		view_adopt(agent, came->socket, &k);

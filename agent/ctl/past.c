@@ -211,7 +211,7 @@ static void past_survey(struct agent *agent, const struct viewer *viewer, const 
 		told(ctx, json_array(), false, NULL);
 		goto free_ask;
 	}
-	/* By a clock that was wrong some may be of the future: nobody believes that, and nothing but that. */
+	/* A wrong clock may have put some into the future: only these are not believed. */
 	if (!json_object_get(ask, "until"))
 		json_object_set_new(ask, "until",
 				    json_integer(clock_wall_ms() + SURVEY_AHEAD_MS / 2));

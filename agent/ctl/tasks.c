@@ -256,7 +256,7 @@ static void tasks_release(struct tasks_ask *a)
 	free(a);
 }
 
-/* What the executor says of tasks that are not among these is not looked at. */
+/* Ignores what the executor says of tasks that are not among these. */
 static void tasks_take_usage(const json_t *by_id, const json_t *used)
 {
 	const char *members[] = { "cpu", "memory" };

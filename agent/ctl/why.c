@@ -91,7 +91,7 @@ static void why_without_home(struct why *w, const char *trouble)
 	why_found(w, json_incref(w->known));
 }
 
-/* What is known here is so, whatever its home says. */
+/* This node knows better than its home what it runs. */
 static void why_correct(const struct why *w, json_t *reply)
 {
 	static const char *const members[] = { "id", "command", "executor" };
@@ -230,7 +230,7 @@ static json_t *why_seen(const struct why *w, const json_t *tasks)
 	return seen;
 }
 
-/* What runs is known here; why it was placed, the row says. */
+/* This node knows the task, which runs; the row says why it was placed. */
 static void why_complete(struct why *w, const json_t *row)
 {
 	if (json_is_string(json_object_get(row, "reason")))
@@ -303,7 +303,7 @@ static bool why_is_task(const json_t *task, const char *id, long pid)
 		   : !strcmp(json_string_value(json_object_get(task, "id")) ?: "", id);
 }
 
-/* A current task. What the module decided alone has a reason but no steps. */
+/* A current task. If the module alone decided it has a reason but no steps. */
 static json_t *why_task(const struct why *w, long pid)
 {
 	json_t *tasks = tasks_list(w->agent, &w->viewer), *task, *found = NULL;

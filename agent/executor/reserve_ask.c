@@ -67,7 +67,7 @@ static void reserve_refuse(const struct reserve_ask *ask, const struct admit_ref
 		  NULL);
 }
 
-/* Of its user those of all homes together, of its home those of all users. */
+/* Counts the places of its user from all homes, and those of its home for all users. */
 static bool reserve_admits_more(const struct reservation *asking, struct admit_refusal *no)
 {
 	const struct peer *from = asking->from;

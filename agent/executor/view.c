@@ -76,7 +76,7 @@ static void view_try(struct agent *agent)
 		view_try_end(t);
 }
 
-/* What has changed meanwhile is seen at the next question. */
+/* The next question sees what has changed meanwhile. */
 const char *view_trouble(struct agent *agent)
 {
 	const char *trouble = agent->views->try.trouble;
@@ -246,7 +246,7 @@ static void view_on_idle(evutil_socket_t fd, short what, void *arg)
 	view_free(v);
 }
 
-/* What home says; ehlaunch checks it once more. */
+/* Home names it; ehlaunch checks it once more. */
 static bool view_path_is_good(const char *path, bool first)
 {
 	return path && path[0] == '/' && first == !path[1] && strlen(path) <= EHS_PATH_MAX;

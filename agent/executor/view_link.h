@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file view_link.h
- * A view on the executor, and its connections, which are made again after they broke. What was on their way
- * is no concern of this agent's: ehview and ehfiles keep it (helpers/common/stream.c).
+ * A view on the executor, and its connections, which are made again after they broke. This agent
+ * does not keep what was on their way: ehview and ehfiles do (helpers/common/stream.c).
  */
 #ifndef AGENT_EXECUTOR_VIEW_LINK_H
 #define AGENT_EXECUTOR_VIEW_LINK_H
@@ -51,7 +51,7 @@ struct view_mounted {
 int view_link_add(struct view_mounted *v);
 /** Connects file system `i`, for the first time if there is a path. Returns the socket for ehview, or -errno. */
 int view_link_open(struct view_mounted *v, unsigned int i, const char *path);
-/** Of the timer `again`: connects what is not connected. */
+/** The timer `again` calls it: connects what is not connected. */
 void view_link_on_again(evutil_socket_t fd, short what, void *arg);
 /** Connections are missing: makes them. */
 void view_link_wait(struct view_mounted *v);

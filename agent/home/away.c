@@ -160,7 +160,7 @@ static int away_from_peer(void *ctx, enum frame_type type, const uint8_t *payloa
 		evtimer_del(a->timer);
 		if (a->placement && a->state == AWAY_SENT)
 			record_time(a->placement, TIMING_LINKED);
-		/* What was told last may have been lost with the stream, or an earlier agent said it. */
+		/* The stream may have lost what was told last, or an earlier agent said it. */
 		a->told_stopped = a->state == AWAY_SENT;
 		a->state = AWAY_LINKED;
 		a->wait_ms = 0;

@@ -83,7 +83,7 @@ void away_refuse(struct away *a, enum ehs_reason reason, uint32_t error, const c
 void away_resume(struct away *a);
 /** The stream is over, or there is none yet: tries again later. */
 void away_broken(struct away *a);
-/** What had to be said cannot be, as memory is short: on another stream, then. */
+/** Memory is too short for what has to be said: another stream is to carry it. */
 void away_unsaid(struct away *a);
 /** The executor has it when it ends the stream in order; else it is told again. */
 void away_tell_gone(struct away *a);

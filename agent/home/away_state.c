@@ -33,7 +33,7 @@ void away_over(struct away *a)
 
 void away_broken(struct away *a)
 {
-	/* By its token only it can be told again, and the executor has not said that. */
+	/* It can be told again only by its token, and the executor has not said that. */
 	if (!*a->token) {
 		away_over(a);
 		return;
@@ -53,7 +53,6 @@ void away_broken(struct away *a)
 	clock_arm(a->timer, a->wait_ms);
 }
 
-/* What had to be said cannot be, as memory is short: on another stream, then. */
 void away_unsaid(struct away *a)
 {
 	route_drop_stream(&a->route);

@@ -140,7 +140,7 @@ static int departure_groups(int socket, struct caller *c)
 }
 
 /*
- * What must be right or the task does not go: who it is, for audit, too, whether set-user-ID programs may give it
+ * Reads what must be right or the task does not go: who it is, for audit, too, whether set-user-ID programs may give it
  * rights, and how much it may use. 0, -ESRCH: its process has ended, or another -errno.
  */
 static int departure_identify(struct away *a, const struct job_spec *spec, const struct ucred *who)

@@ -19,7 +19,7 @@ struct placement;
 typedef bool (*history_session_fn)(struct agent *agent, pid_t pid, char name[64]);
 
 /**
- * Starts ehhist, if the configuration says so. What fails is logged, and there is no history. To be
+ * Starts ehhist, if the configuration says so. It logs what fails, and there is no history then. To be
  * called before the agent gives up to start programs.
  */
 void history_init(struct agent *agent, history_session_fn session);

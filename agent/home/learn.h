@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /**
  * @file learn.h
- * What programs cost is remembered (cost/table.h), for each user apart, and a task that is expected to
- * be shorter than two transfers stays here; both only with `learn`. It is kept in a file beside
- * `state`. Without memory nothing is remembered, which is not an error.
+ * Remembers what programs cost (cost/table.h), for each user apart, and keeps tasks here that are
+ * expected to be shorter than two transfers; both only with `learn`. A file beside `state` has the
+ * costs. Without memory nothing is remembered, which is not an error.
  */
 #ifndef AGENT_HOME_LEARN_H
 #define AGENT_HOME_LEARN_H
@@ -17,7 +17,7 @@ struct placement_task;
 
 /**
  * At the start of a placement: whether the task is too short to go. Never if its user names a node,
- * or wants all to go. What is expected becomes a part of the record.
+ * or wants all to go. The record gets what is expected.
  */
 bool learn_keeps(struct placement *p, const struct placement_task *task);
 /** It runs here, and its process still waits for that answer. */

@@ -315,7 +315,7 @@ void placement_seek(struct placement *p, void (*found)(struct placement *p))
 		seek_ask(p);
 }
 
-/* What says more than that nobody takes it. */
+/* Whether the reason says more than that nobody takes it. */
 static bool seek_is_rule(enum ehs_reason reason)
 {
 	return reason == REASON_GUEST_USER || reason == REASON_GUEST_NODE ||

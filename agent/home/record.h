@@ -113,7 +113,7 @@ struct placement *record_adopt(struct agent *agent, const struct attach *who, st
 			       pid_t pid, uid_t uid);
 /** Keeps arguments, of which the first is the program's name, if the configuration says so. */
 void record_arguments(struct placement *p, const char *const *argv);
-/** Of its time limit, in ms; at least 1. */
+/** What is left of its time limit, in ms; at least 1. */
 unsigned int record_time_left(const struct placement *p);
 /** This step is now. */
 void record_time(struct placement *p, enum timing_step step);

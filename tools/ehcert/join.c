@@ -139,7 +139,7 @@ static bool join_is_quotable(const char *text)
 	return *text;
 }
 
-/* What the answer must be, although its sender was checked. NULL, or what is wrong. */
+/* Checks the answer, although its sender was checked. NULL, or what is wrong. */
 static const char *join_check(const struct join *j, X509 *cert, X509 *authority)
 {
 	const char *cluster = json_string_value(json_object_get(j->answer, "cluster"));

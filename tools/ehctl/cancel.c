@@ -121,7 +121,7 @@ static int cancel(const char *id, bool now, json_t *done)
 	}
 	killed = killed || json_is_true(json_object_get(found, "killed"));
 	left = signal_all(json_object_get(found, "processes"), now ? SIGKILL : SIGTERM);
-	/* Of a session others may have been started meanwhile. */
+	/* The session may have started others meanwhile. */
 	for (int i = 0; left > 0 && i < 3; i++) {
 		again = ask(text_of(found, "name"), &code);
 		if (!again)

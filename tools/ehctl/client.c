@@ -127,7 +127,7 @@ bool client_refused(const json_t *reply, int *code)
 	*code = json_is_true(json_object_get(error, "usage")) ? EXIT_USAGE : EXIT_REFUSED;
 	if (!why)
 		why = "the agent gave no reason";
-	/* What is refused may be the command itself, which each message names. */
+	/* The agent may refuse the command itself, which each message names. */
 	if (what && !strcmp(what, command_name))
 		fail(0, "%s", why);
 	else

@@ -83,7 +83,7 @@ const char *ended_how(const json_t *task, char out[ENDED_TEXT])
 	const char *state = text_of(task, "state");
 
 	if (!strcmp(state, "lost") || !(json_is_integer(code) || json_is_integer(sig)))
-		/* Of one that ran here it is known only that it has ended. */
+		/* The agent knows of one that ran here only that it has ended. */
 		return strcmp(state, "ended") ? state : "-";
 	if (json_is_integer(code))
 		return integer_of(task, "exit");

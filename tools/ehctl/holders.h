@@ -2,7 +2,7 @@
 /**
  * @file holders.h
  * Which processes may have tokens of a build, and how many: those that have a pipe of it open. A make has one
- * for each job but its first; a process that is not known may have one for each child and thread. What is said
+ * for each job but its first; a process that is not known may have one for each child and thread. The number
  * is an upper bound, so that no token is taken for lost that somebody has.
  */
 #ifndef EHCTL_HOLDERS_H

@@ -52,7 +52,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* What the relay has kept no longer exists. */
+/* The tokens that the relay kept do not exist any more. */
 static void settle(struct keeper *k)
 {
 	eh_tokens_done(&k->account, -(int)relay_kept(&k->relay));
@@ -81,7 +81,7 @@ static void ask_end(struct keeper *k, unsigned int again_ms)
 	k->next = now_ms() + again_ms;
 }
 
-/* What cannot be asked now is asked later; until then there are as many tokens as before. */
+/* A question that fails is asked again later; until then there are as many tokens as before. */
 static void ask_begin(struct keeper *k, enum when when)
 {
 	uint8_t frame[FRAME_HEADER + REPLY_MAX];

@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 	bool json = false;
 	int first = 1;
 
-	/* What users have started, and look for: helpers/ehctl has executed this. */
+	/* Users have started ehctl, and look for that name: helpers/ehctl has executed this. */
 	prctl(PR_SET_NAME, "ehctl");
 	hold_closed();
 	for (; first < argc && argv[first][0] == '-'; first++) {

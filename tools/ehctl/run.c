@@ -87,7 +87,7 @@ static int run(int argc, char **argv, bool json)
 		code = report_fork(&report, name ?: command[0]);
 		if (code >= 0)
 			return code;
-		/* What is asked for later must have a name. */
+		/* The report asks for it by name later. */
 		name = name ?: "run";
 	}
 	if (jobserver.wanted) {

@@ -69,7 +69,7 @@ static int run(int argc, char **argv, bool json)
 		table_column(t, column, TABLE_RIGHT);
 	table_column(t, 9, TABLE_CUTS);
 	json_array_foreach(json_object_get(reply, "nodes"), i, node) {
-		/* Of one that is down nothing is known. */
+		/* Nothing is known of one that is down. */
 		const bool up = client_is_up(node);
 		const json_t *tasks = up ? json_object_get(node, "tasks") : NULL;
 		const json_t *module = up ? json_object_get(node, "module") : NULL;

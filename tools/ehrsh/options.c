@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * ssh's options. Those about the connection have no meaning here, and are ignored: agents are connected
- * already. What would promise something that ehrsh does not do is refused.
+ * already. Those that promise something that ehrsh does not do are refused.
  */
 #include "ehrsh.h"
 
