@@ -28,25 +28,6 @@ static int bad_option(const char *given, const struct option *options)
 	return bad_usage("%s: no such option; did you mean --%s?", given, n.best);
 }
 
-int options_each(int argc, char **argv, const struct option *options,
-		 int (*take)(void *ctx, int value, const char *text), void *ctx)
-{
-	int option, code;
-
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		if (option == '?')
-			return bad_option(argv[optind - 1], options);
-		if (option == ':')
-			return bad_usage("%s: a value is needed", argv[optind - 1]);
-		code = take(ctx, option, optarg);
-		if (code)
-			return code;
-	}
-	return 0;
-}
-
 /* Index of `text` in "first|second|…", or -1. */
 static int index_of(const char *words, const char *text)
 {
@@ -94,9 +75,9 @@ static int take_row(const struct option_row *row, void *arguments, const char *t
 }
 
 /* Values of options count from 1; each set has OPTIONS_MAX of them. */
-static int take(void *ctx, int value, const char *text)
+static int take(const struct option_set *sets, int value, const char *text)
 {
-	const struct option_set *set = (const struct option_set *)ctx + (value - 1) / OPTIONS_MAX;
+	const struct option_set *set = &sets[(value - 1) / OPTIONS_MAX];
 	const struct option_row *row = &set->table[(value - 1) % OPTIONS_MAX];
 
 	if (!take_row(row, set->arguments, text))
@@ -109,6 +90,7 @@ int options_parse_sets(int argc, char **argv, const struct option_set *sets, siz
 {
 	struct option options[SETS_MAX * OPTIONS_MAX + 1] = { 0 };
 	size_t n = 0;
+	int option, code;
 
 	for (size_t set = 0; set < count && set < SETS_MAX; set++) {
 		const struct option_row *row = sets[set].table;
@@ -121,7 +103,18 @@ int options_parse_sets(int argc, char **argv, const struct option_set *sets, siz
 				.val = (int)(set * OPTIONS_MAX + i) + 1,
 			};
 	}
-	return options_each(argc, argv, options, take, (void *)sets);
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		if (option == '?')
+			return bad_option(argv[optind - 1], options);
+		if (option == ':')
+			return bad_usage("%s: a value is needed", argv[optind - 1]);
+		code = take(sets, option, optarg);
+		if (code)
+			return code;
+	}
+	return 0;
 }
 
 int options_parse(int argc, char **argv, const struct option_row *table, void *arguments)

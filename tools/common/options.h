@@ -41,18 +41,14 @@ struct option_row {
 	const char *help; /**< one or more lines */
 };
 
-/** The getopt loop of all programs: calls `take` for each option. 0, or an exit code after a message,
- *  which may be that of `take`. optind is the first argument that is not an option. */
-int options_each(int argc, char **argv, const struct option *options,
-		 int (*take)(void *ctx, int value, const char *text), void *ctx);
-
 /** A table (ended by a row without a name), and the struct that its rows are of. */
 struct option_set {
 	const struct option_row *table;
 	void *arguments;
 };
 
-/** Reads argv by the tables of two sets at most. As options_each(). */
+/** Reads argv by the tables of two sets at most. 0, or an exit code after a message. optind is the first
+ *  argument that is not an option. */
 int options_parse_sets(int argc, char **argv, const struct option_set *sets, size_t count);
 /** The same with one set. */
 int options_parse(int argc, char **argv, const struct option_row *table, void *arguments);

@@ -12,17 +12,6 @@
 #include "sheet.h"
 #include "tools/common/common.h"
 
-bool groups_are(const char *by)
-{
-	const size_t n = strlen(by);
-	const char *word = GROUPS_BY;
-
-	for (; word; word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL)
-		if (n == strcspn(word, "|") && !strncmp(by, word, n))
-			return true;
-	return false;
-}
-
 json_int_t groups_offset(void)
 {
 	const time_t now = time(NULL);

@@ -10,7 +10,6 @@
 /** What tasks can be grouped by, as `--by` has it. */
 #define GROUPS_BY "user|session|program|node|reason|hour"
 
-bool groups_are(const char *by);
 /** Milliseconds that local time is ahead of UTC now. */
 json_int_t groups_offset(void);
 /**

@@ -2,7 +2,6 @@
 #include "ehctl.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -23,108 +22,95 @@
 struct arguments {
 	json_t *ask;
 	uint64_t most;
-	const char *by, *plot, *node;
-	bool csv, events;
+	const char *by, *plot, *node, *program, *session, *number;
+	bool failed, all, csv, events;
 };
 
 /* ---- arguments ---- */
 
-static int take_time(struct arguments *a, const char *name, const char *text)
+static int take_time(const struct arguments *a, const char *name, const char *text)
 {
 	time_t at;
 
 	if (when_parse(text, time(NULL), &at))
-		return bad_usage(
-			"--%s %s: no such time; use 2h, today, 14:30 or \"2026-11-23 14:30\"", name,
-			text);
-	json_object_set_new(a->ask, name, json_integer((json_int_t)at * 1000));
-	return 0;
+		return -1;
+	return json_object_set_new(a->ask, name, json_integer((json_int_t)at * 1000));
 }
 
-static int take_user(struct arguments *a, const char *text)
+static int take_since(void *arguments, const char *text)
 {
+	return take_time(arguments, "since", text);
+}
+
+static int take_until(void *arguments, const char *text)
+{
+	return take_time(arguments, "until", text);
+}
+
+static int take_user(void *arguments, const char *text)
+{
+	const struct arguments *a = arguments;
 	uint64_t uid = 0;
 
 	if (!client_is_user(text, &uid))
-		return bad_usage("--user %s: no such user", text);
-	json_object_set_new(a->ask, "uid", json_integer((json_int_t)uid));
-	return 0;
+		return -1;
+	return json_object_set_new(a->ask, "uid", json_integer((json_int_t)uid));
 }
 
-static int take_reason(struct arguments *a, const char *text)
+static int take_reason(void *arguments, const char *text)
 {
+	const struct arguments *a = arguments;
 	enum ehs_reason reason;
 
 	if (reason_parse(text, &reason))
-		return bad_usage("--reason %s: no such reason; `ehctl status --json` names them",
-				 text);
-	json_object_set_new(a->ask, "reason", json_string(text));
-	return 0;
+		return -1;
+	return json_object_set_new(a->ask, "reason", json_string(text));
 }
 
-static int take_text(struct arguments *a, const char *name, const char *text)
-{
-	json_t *value = json_string(text);
+static const char no_time[] = "no such time; use 2h, today, 14:30 or \"2026-11-23 14:30\"";
 
-	if (!value)
-		return bad_usage("--%s: not UTF-8", name);
-	json_object_set_new(a->ask, name, value);
-	return 0;
+static const struct option_row table[] = {
+	{ "since", OPTION_OWN, .value = "TIME", .take = take_since, .wanted = no_time },
+	{ "until", OPTION_OWN, .value = "TIME", .take = take_until, .wanted = no_time },
+	{ "user", OPTION_OWN, .value = "USER", .take = take_user, .wanted = "no such user" },
+	{ "reason", OPTION_OWN, .value = "REASON", .take = take_reason,
+	  .wanted = "no such reason; `ehctl status --json` names them" },
+	{ "node", OPTION_TEXT, .at = offsetof(struct arguments, node), .value = "NODE" },
+	{ "program", OPTION_TEXT, .at = offsetof(struct arguments, program), .value = "NAME" },
+	{ "session", OPTION_TEXT, .at = offsetof(struct arguments, session), .value = "NAME" },
+	{ "failed", OPTION_FLAG, .at = offsetof(struct arguments, failed) },
+	{ "all", OPTION_FLAG, .at = offsetof(struct arguments, all) },
+	{ "by", OPTION_TEXT, .at = offsetof(struct arguments, by), .value = GROUPS_BY,
+	  .wanted = "must be one of " GROUPS_BY },
+	{ "events", OPTION_FLAG, .at = offsetof(struct arguments, events) },
+	{ "plot", OPTION_TEXT, .at = offsetof(struct arguments, plot), .value = "FILE" },
+	{ "csv", OPTION_FLAG, .at = offsetof(struct arguments, csv) },
+	{ "number", OPTION_TEXT, .at = offsetof(struct arguments, number), .value = "N" },
+	{ 0 },
+};
+
+static int add_text(const struct arguments *a, const char *name, const char *text)
+{
+	return text && json_object_set_new(a->ask, name, json_string(text))
+		       ? bad_usage("--%s: not UTF-8", name)
+		       : 0;
 }
 
-static int take_by(struct arguments *a, const char *text)
+/* Adds what is asked besides times, user and reason. An exit code. */
+static int add_all(struct arguments *a)
 {
-	if (!groups_are(text))
-		return bad_usage("--by %s: must be one of " GROUPS_BY, text);
-	a->by = text;
-	return 0;
-}
+	int code = add_text(a, "executor", a->node) ?: add_text(a, "program", a->program)
+		   ?: add_text(a, "session", a->session);
 
-static int take(void *ctx, int option, const char *text)
-{
-	struct arguments *a = ctx;
-
-	switch (option) {
-	case 's':
-		return take_time(a, "since", text);
-	case 'u':
-		return take_time(a, "until", text);
-	case 'U':
-		return take_user(a, text);
-	case 'N':
-		a->node = text;
-		return take_text(a, "executor", text);
-	case 'p':
-		return take_text(a, "program", text);
-	case 'r':
-		return take_reason(a, text);
-	case 'S':
-		return take_text(a, "session", text);
-	case 'f':
+	if (a->failed)
 		json_object_set_new(a->ask, "failed", json_true());
-		return 0;
-	case 'a':
+	if (a->all)
 		json_object_set_new(a->ask, "all", json_true());
-		return 0;
-	case 'b':
-		return take_by(a, text);
-	case 'e':
-		a->events = true;
+	if (a->events)
 		json_object_set_new(a->ask, "events", json_true());
-		return 0;
-	case 'P':
-		a->plot = text;
-		return 0;
-	case 'c':
-		a->csv = true;
-		return 0;
-	case 'n':
-		return parse_count(text, UINT32_MAX, &a->most)
-			       ? bad_usage("-n %s: must be a number; 0: all", text)
-			       : 0;
-	default:
-		return EXIT_USAGE;
-	}
+	if (!code && a->number && parse_count(a->number, UINT32_MAX, &a->most))
+		code = bad_usage("-n %s: must be a number; 0: all", a->number);
+	return code;
 }
 
 /* ---- the table ---- */
@@ -264,23 +250,6 @@ static int check_events(const struct arguments *a)
 
 static int run(int argc, char **argv, bool json)
 {
-	static const struct option options[] = {
-		{ "since", required_argument, NULL, 's' },
-		{ "until", required_argument, NULL, 'u' },
-		{ "user", required_argument, NULL, 'U' },
-		{ "node", required_argument, NULL, 'N' },
-		{ "program", required_argument, NULL, 'p' },
-		{ "reason", required_argument, NULL, 'r' },
-		{ "session", required_argument, NULL, 'S' },
-		{ "failed", no_argument, NULL, 'f' },
-		{ "all", no_argument, NULL, 'a' },
-		{ "by", required_argument, NULL, 'b' },
-		{ "events", no_argument, NULL, 'e' },
-		{ "plot", required_argument, NULL, 'P' },
-		{ "csv", no_argument, NULL, 'c' },
-		{ "number", required_argument, NULL, 'n' },
-		{ 0 },
-	};
 	struct arguments a = { .ask = json_object(), .most = HISTORY_TASKS };
 	int code;
 
@@ -288,7 +257,7 @@ static int run(int argc, char **argv, bool json)
 	for (int i = 1; i < argc; i++)
 		if (!strcmp(argv[i], "-n"))
 			argv[i] = (char *)"--number";
-	code = options_each(argc, argv, options, take, &a);
+	code = options_parse(argc, argv, table, &a) ?: add_all(&a);
 	if (!code && optind < argc)
 		code = bad_argument(argv[optind]);
 	if (!code && json + a.csv + !!a.plot > 1)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ehctl.h"
 
-#include <getopt.h>
 #include <stdbool.h>
 
 #include "client.h"
@@ -31,19 +30,17 @@ static void print_tasks(const json_t *reply)
 	table_print(t);
 }
 
-static int take(void *all, int option, const char *text)
-{
-	*(bool *)all = true;
-	return 0;
-}
+static const struct option_row table[] = {
+	{ "all", OPTION_FLAG, .help = "those of all nodes" },
+	{ 0 },
+};
 
 static int run(int argc, char **argv, bool json)
 {
-	static const struct option options[] = { { "all", no_argument, NULL, 'a' }, { 0 } };
 	json_t *reply, *task, *status;
 	bool all = false;
 	size_t i;
-	int code = options_each(argc, argv, options, take, &all);
+	int code = options_parse(argc, argv, table, &all);
 
 	if (!code && optind < argc)
 		code = bad_argument(argv[optind]);
