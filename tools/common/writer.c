@@ -73,17 +73,15 @@ const char *integer_of(const json_t *object, const char *key)
 	return buf;
 }
 
-const char *duration_of(const json_t *object, const char *key)
+const char *duration_text(double seconds)
 {
-	const json_t *value = json_object_get(object, key);
 	uint64_t s;
 	size_t size;
 	char *buf;
 
-	if (!json_is_number(value) || !(json_number_value(value) >= 0) ||
-	    json_number_value(value) > 1e15)
+	if (!(seconds >= 0) || seconds > 1e15)
 		return "-";
-	s = (uint64_t)json_number_value(value);
+	s = (uint64_t)seconds;
 	buf = next_buffer(&size);
 	if (s < 3600)
 		snprintf(buf, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
@@ -94,6 +92,13 @@ const char *duration_of(const json_t *object, const char *key)
 		snprintf(buf, size, "%" PRIu64 "d%02" PRIu64 ":%02" PRIu64, s / 86400,
 			 s / 3600 % 24, s / 60 % 60);
 	return buf;
+}
+
+const char *duration_of(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? duration_text(json_number_value(value)) : "-";
 }
 
 const char *size_of(const json_t *object, const char *key)

@@ -19,4 +19,7 @@ const char *integer_of(const json_t *object, const char *key);
 const char *duration_of(const json_t *object, const char *key); /**< seconds, as 4:05 or 1:04:05 */
 const char *size_of(const json_t *object, const char *key); /**< bytes, as 512K or 1.5G */
 
+/** Seconds as duration_of() has them; "-": they are negative, or too many. As long valid. */
+const char *duration_text(double seconds);
+
 #endif

@@ -148,7 +148,7 @@ free_found:
 static int run(int argc, char **argv, bool json)
 {
 	struct arguments a = { 0 };
-	json_t *done = json ? json_array() : NULL, *document;
+	json_t *done = json ? json_array() : NULL;
 	int code = options_parse(argc, argv, table, &a), one;
 
 	if (!code && optind == argc)
@@ -157,11 +157,8 @@ static int run(int argc, char **argv, bool json)
 		one = cancel(argv[i], a.now, done);
 		code = one > code ? one : code;
 	}
-	if (json && !code) {
-		document = json_pack("{s:i, s:O}", "version", 1, "cancelled", done);
-		code = json_print(document);
-		json_decref(document);
-	}
+	if (json && !code)
+		code = json_print_new(json_pack("{s:i, s:O}", "version", 1, "cancelled", done));
 	json_decref(done);
 	return code;
 }

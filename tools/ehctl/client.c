@@ -272,8 +272,7 @@ json_t *client_ask_text(json_t *request, bool json, int *code)
 
 	if (!reply || !json)
 		return reply;
-	*code = json_print(reply);
-	json_decref(reply);
+	*code = json_print_new(reply);
 	return NULL;
 }
 

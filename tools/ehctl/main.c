@@ -62,19 +62,13 @@ static int bad_command(const char *name)
 
 static int run_version(int argc, char **argv, bool json)
 {
-	json_t *document;
-	int code = EXIT_DONE;
-
 	if (argc > 1)
 		return bad_argument(argv[1]);
 	if (!json) {
 		printf("ehctl %s\n", VERSION);
 		return EXIT_DONE;
 	}
-	document = json_pack("{s:i, s:s}", "version", 1, "ehctl", VERSION);
-	code = json_print(document);
-	json_decref(document);
-	return code;
+	return json_print_new(json_pack("{s:i, s:s}", "version", 1, "ehctl", VERSION));
 }
 
 static const struct command version_command = {

@@ -247,26 +247,17 @@ static void outcome_print_list(FILE *out, const json_t *list, bool nodes)
 		fprintf(out, ", others %" JSON_INTEGER_FORMAT, others);
 }
 
-static const char *outcome_clock(double seconds)
-{
-	json_t *value = json_pack("{s:f}", "s", seconds > 0 ? seconds : 0);
-	const char *text = duration_of(value, "s");
-
-	json_decref(value);
-	return text;
-}
-
 static void outcome_print_cpu(FILE *out, const json_t *outcome)
 {
 	const double elsewhere = outcome_number(outcome, "cpu_away");
 
 	if (json_is_number(json_object_get(outcome, "cpu")))
 		fprintf(out, "CPU here %s, elsewhere %s",
-			outcome_clock(outcome_number(outcome, "cpu") - elsewhere),
-			outcome_clock(elsewhere));
+			duration_text(fmax(outcome_number(outcome, "cpu") - elsewhere, 0)),
+			duration_text(elsewhere));
 	else
 		fprintf(out, "CPU elsewhere %s; of what stayed it is not known",
-			outcome_clock(elsewhere));
+			duration_text(elsewhere));
 }
 
 void outcome_print(FILE *out, const char *what, const char *indent, const json_t *outcome)

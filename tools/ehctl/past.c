@@ -151,7 +151,7 @@ json_t *past_ask(json_t *ask, size_t most, int *code)
 		n = json_array_size(p.tasks);
 	} while (good && p.more && (!most || n < most) && (!p.all || ++pages < PAST_PAGES));
 	if (good && p.all)
-		whole_print_missing(p.missing);
+		whole_print_missing(p.missing, false);
 	if (p.skipped) {
 		fail(0, "more began in one moment than an answer can have: some are left out");
 		p.more = true;
@@ -217,16 +217,6 @@ static bool past_add_hours(json_t *document, const json_t *ask, int *code)
 	return true;
 }
 
-/* The caller says in other words that there are more. */
-static void past_print_missing(const json_t *document)
-{
-	json_t *missing = json_copy((json_t *)document);
-
-	json_object_del(missing, "more");
-	whole_print_missing(missing);
-	json_decref(missing);
-}
-
 json_t *past_groups(json_t *ask, const char *by, int *code)
 {
 	const bool all = json_is_true(json_object_get(ask, "all"));
@@ -243,7 +233,7 @@ json_t *past_groups(json_t *ask, const char *by, int *code)
 			document = NULL;
 		}
 	if (all && document)
-		past_print_missing(document);
+		whole_print_missing(document, false);
 	json_array_foreach(json_object_get(document, "groups"), i, group)
 		json_object_del(group, "at");
 	json_decref(ask);

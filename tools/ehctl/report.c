@@ -69,21 +69,18 @@ static int report_wait(pid_t child, int from, const char *command)
 	char what[128];
 	struct report_told told = { .session = "" };
 	const time_t began = time(NULL);
-	struct timespec start, end;
+	const double start = progress_now();
+	double elapsed;
 	int status;
 
 	clean_text(what, sizeof(what), command);
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	attend(child);
 	status = attend_end(child);
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	elapsed = progress_now() - start;
 	if (read(from, &told, sizeof(told)) != sizeof(told))
 		told.session[0] = '\0';
 	close(from);
-	report_make(&told, what,
-		    (double)(end.tv_sec - start.tv_sec) +
-			    (double)(end.tv_nsec - start.tv_nsec) / 1e9,
-		    began);
+	report_make(&told, what, elapsed, began);
 	return attend_die(status);
 }
 

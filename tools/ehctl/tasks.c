@@ -60,7 +60,7 @@ static int run(int argc, char **argv, bool json)
 		json_decref(status);
 	}
 	if (all && !json)
-		whole_print_missing(reply);
+		whole_print_missing(reply, true);
 	json_decref(reply);
 	return code;
 }

@@ -45,15 +45,6 @@ static double timeline_at(const struct timeline *t, size_t i)
 	return timeline_local(ended_seconds(text_of(json_array_get(t->bars, i), "key")));
 }
 
-static const char *timeline_length(time_t width)
-{
-	json_t *value = json_pack("{s:I}", "s", (json_int_t)width);
-	const char *text = duration_of(value, "s");
-
-	json_decref(value);
-	return text;
-}
-
 static void timeline_write(FILE *script, const void *ctx)
 {
 	const struct timeline *t = ctx;
@@ -70,7 +61,7 @@ static void timeline_write(FILE *script, const void *ctx)
 		"set format x \"%s\"\nset xrange ['%.0f':'%.0f']\nset yrange [0:*]\n"
 		"set ylabel 'tasks started in %s'\nset boxwidth %lld absolute\n",
 		form, timeline_at(t, 0), timeline_at(t, count - 1) + (double)t->width,
-		timeline_length(t->width), (long long)t->width);
+		duration_text((double)t->width), (long long)t->width);
 	fprintf(script, "$bars << EOD\n");
 	json_array_foreach((json_t *)t->bars, i, bar) {
 		tasks = json_integer_value(json_object_get(bar, "tasks"));

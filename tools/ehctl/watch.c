@@ -103,7 +103,7 @@ static void tell_missing(struct looks *l, const json_t *reply)
 	add_codes(missing, json_object_get(reply, "refused"));
 	if ((json_object_size(missing) && !json_equal(missing, l->missing)) ||
 	    json_is_true(json_object_get(reply, "more")))
-		whole_print_missing(reply);
+		whole_print_missing(reply, true);
 	json_decref(l->missing);
 	l->missing = missing;
 }

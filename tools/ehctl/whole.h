@@ -4,8 +4,10 @@
 #define EHCTL_WHOLE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
-/** Says, on standard error, which nodes have not answered, and which tell this one nothing. */
-void whole_print_missing(const json_t *reply);
+/** Says, on standard error, which nodes have not answered, and which tell this one nothing; `more`: and
+ *  whether there is more than was listed. */
+void whole_print_missing(const json_t *reply, bool more);
 
 #endif
