@@ -202,8 +202,7 @@ free_base:
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	for (int i = 0; i < 3; i++)
-		if (signals[i])
-			event_free(signals[i]);
+		clock_free(signals[i]);
 	event_base_free(agent->base);
 	return err;
 }

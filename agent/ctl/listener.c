@@ -325,12 +325,9 @@ void listener_exit(struct agent *agent)
 	if (!l)
 		return;
 	pause_exit(&l->pause);
-	if (l->event)
-		event_free(l->event);
-	if (l->earlier_event)
-		event_free(l->earlier_event);
-	if (l->earlier_again)
-		event_free(l->earlier_again);
+	clock_free(l->event);
+	clock_free(l->earlier_event);
+	clock_free(l->earlier_again);
 	if (l->earlier >= 0)
 		close(l->earlier);
 	if (l->socket >= 0)

@@ -354,10 +354,8 @@ void pair_probe_free(struct pair_probe *p)
 	p->conn = NULL;
 	if (conn)
 		h2_conn_free(conn);
-	if (p->deadline)
-		event_free(p->deadline);
-	if (p->over)
-		event_free(p->over);
+	clock_free(p->deadline);
+	clock_free(p->over);
 	json_decref(p->facts);
 	free(p);
 }

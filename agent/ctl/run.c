@@ -31,8 +31,7 @@ struct run {
 
 static void run_free(struct run *r)
 {
-	if (r->event)
-		event_free(r->event);
+	clock_free(r->event);
 	if (r->news >= 0)
 		close(r->news);
 	free(r);

@@ -434,10 +434,8 @@ static struct ctl_conn *ctl_new(struct agent *agent, int fd, const struct ucred 
 		c->caller = callers_enter(&agent->ctl->callers, who->uid);
 	if (c->caller)
 		return c;
-	if (c->reading)
-		event_free(c->reading);
-	if (c->writing)
-		event_free(c->writing);
+	clock_free(c->reading);
+	clock_free(c->writing);
 	if (c->out)
 		evbuffer_free(c->out);
 	free(c);

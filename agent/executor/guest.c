@@ -237,8 +237,7 @@ static void guest_free(struct guest *g)
 	if (g->grouped)
 		cgroup_guest_kill(agent, g->place->id);
 	route_close(&g->route);
-	if (g->control)
-		event_free(g->control);
+	clock_free(g->control);
 	event_free(g->later);
 	event_free(g->timer);
 	view_release(&g->view);
@@ -314,10 +313,8 @@ static struct guest *guest_new(struct peer *from)
 	g->timer = evtimer_new(agent->base, guest_on_timer, g);
 	g->later = event_new(agent->base, -1, 0, guest_on_later, g);
 	if (!g->timer || !g->later || route_open(&g->route, agent, -1, &guest_route_ops, g)) {
-		if (g->timer)
-			event_free(g->timer);
-		if (g->later)
-			event_free(g->later);
+		clock_free(g->timer);
+		clock_free(g->later);
 		free(g);
 		return NULL;
 	}
@@ -480,8 +477,7 @@ close_socket:
 
 static void guest_free_all(struct guests *guests)
 {
-	if (guests->orphans)
-		event_free(guests->orphans);
+	clock_free(guests->orphans);
 	free(guests);
 }
 

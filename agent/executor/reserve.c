@@ -11,6 +11,7 @@
 #include <utlist.h>
 
 #include "base/agent.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "cluster/hierarchy.h"
@@ -27,8 +28,7 @@ static struct reservations *reserve_all(const struct peer *from)
 void reserve_free(struct reservation *r)
 {
 	memory_unclaim(&r->claim);
-	if (r->lease)
-		event_free(r->lease);
+	clock_free(r->lease);
 	free(r->command);
 	free(r);
 }

@@ -47,8 +47,7 @@ struct views {
 
 static void view_try_end(struct view_try *t)
 {
-	if (t->answered)
-		event_free(t->answered);
+	clock_free(t->answered);
 	t->answered = NULL;
 	view_mount_end(&t->mount);
 }
@@ -103,15 +102,11 @@ static void view_free(struct view_mounted *v)
 			route_close(&v->links[v->nlinks - 1].route);
 		else
 			route_close_clean(&v->links[v->nlinks - 1].route);
-	if (v->synced)
-		event_free(v->synced);
+	clock_free(v->synced);
 	v->synced = NULL;
-	if (v->mounting)
-		event_free(v->mounting);
-	if (v->idle)
-		event_free(v->idle);
-	if (v->again)
-		event_free(v->again);
+	clock_free(v->mounting);
+	clock_free(v->idle);
+	clock_free(v->again);
 	v->mounting = v->idle = v->again = NULL;
 	if (!v->leave && v->mount.news >= 0)
 		keeper_say(v->mount.news, LAUNCH_OVER);

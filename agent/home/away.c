@@ -359,10 +359,8 @@ struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid)
 	return a;
 
 free_away:
-	if (a->later)
-		event_free(a->later);
-	if (a->timer)
-		event_free(a->timer);
+	clock_free(a->later);
+	clock_free(a->timer);
 	free(a);
 	return NULL;
 }

@@ -43,8 +43,7 @@ struct eligibles {
 static void eligible_free(struct eligible *e)
 {
 	TAILQ_REMOVE(&e->agent->eligibles->all, e, link);
-	if (e->event)
-		event_free(e->event);
+	clock_free(e->event);
 	if (e->news >= 0)
 		close(e->news);
 	if (e->who.socket >= 0)

@@ -294,8 +294,7 @@ static void history_watch(struct history *h, const struct placement *p)
 	return;
 
 close_pidfd:
-	if (t->ended)
-		event_free(t->ended);
+	clock_free(t->ended);
 	close(t->pidfd);
 free_task:
 	free(t);
@@ -375,10 +374,8 @@ void history_event(struct agent *agent, json_t *event)
 static void history_question_free(struct history_question *q)
 {
 	TAILQ_REMOVE(&q->of->questions, q, link);
-	if (q->readable)
-		event_free(q->readable);
-	if (q->limit)
-		event_free(q->limit);
+	clock_free(q->readable);
+	clock_free(q->limit);
 	if (q->got)
 		evbuffer_free(q->got);
 	if (q->fd >= 0) {

@@ -169,8 +169,7 @@ void learn_stays(struct placement *p)
 	return;
 
 close_pidfd:
-	if (t->ended)
-		event_free(t->ended);
+	clock_free(t->ended);
 	close(t->pidfd);
 free_task:
 	free(t);
@@ -320,8 +319,7 @@ void learn_exit(struct agent *agent)
 	while (!LIST_EMPTY(&l->tasks))
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list, through prev */
 		learn_task_free(LIST_FIRST(&l->tasks));
-	if (l->save)
-		event_free(l->save);
+	clock_free(l->save);
 	cost_free(l->table);
 	free(l);
 	agent->learn = NULL;

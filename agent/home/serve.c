@@ -77,18 +77,15 @@ static void serve_free(struct serve *v)
 {
 	LL_DELETE(v->agent->serves->list, v);
 	route_close_clean(&v->route);
-	if (v->told)
-		event_free(v->told);
+	clock_free(v->told);
 	if (v->news >= 0) {
 		keeper_say(v->news, LAUNCH_OVER);
 		close(v->news);
 	}
 	if (v->control >= 0)
 		close(v->control);
-	if (v->idle)
-		event_free(v->idle);
-	if (v->limit)
-		event_free(v->limit);
+	clock_free(v->idle);
+	clock_free(v->limit);
 	free(v);
 }
 

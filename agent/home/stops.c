@@ -422,9 +422,7 @@ void stops_exit(struct agent *agent)
 	while (!LIST_EMPTY(&all->left))
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list, through prev */
 		stop_free(LIST_FIRST(&all->left));
-	if (all->watch)
-		event_free(all->watch);
-	if (all->check)
-		event_free(all->check);
+	clock_free(all->watch);
+	clock_free(all->check);
 	free(all);
 }
