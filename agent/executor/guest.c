@@ -483,7 +483,6 @@ static void guest_free_all(struct guests *guests)
 
 int guest_init(struct agent *agent)
 {
-	const unsigned int ms = agent->config->job_limit;
 	struct guests *guests = calloc(1, sizeof(*guests));
 
 	if (!guests)
@@ -491,7 +490,7 @@ int guest_init(struct agent *agent)
 	guests->began = clock_ms();
 	guests->began_ticks = clock_ticks();
 	guests->orphans = evtimer_new(agent->base, guest_on_orphans, agent);
-	if (!guests->orphans || clock_arm(guests->orphans, ms)) {
+	if (!guests->orphans || clock_arm(guests->orphans, agent->config->job_limit)) {
 		guest_free_all(guests);
 		return -ENOMEM;
 	}

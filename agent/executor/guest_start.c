@@ -87,9 +87,7 @@ void guest_late(struct guest *g)
 /* A file system that does not answer holds up the end only, and home before its own limit. */
 static int guest_wait_files(struct guest *g)
 {
-	const unsigned int ms = g->agent->config->lease / 2;
-
-	return guest_is_open(g) ? clock_arm(g->timer, ms) : 0;
+	return guest_is_open(g) ? clock_arm(g->timer, g->agent->config->lease / 2) : 0;
 }
 
 /* ---- the start ---- */

@@ -132,9 +132,7 @@ void guest_joined(struct guest *g)
 /* ehguest ends at its limit; this is for one that does not. */
 static void guest_wait(struct guest *g, unsigned int limit_ms)
 {
-	const unsigned int ms = limit_ms + GUEST_ENDS_MS;
-
-	clock_arm(g->timer, ms);
+	clock_arm(g->timer, limit_ms + GUEST_ENDS_MS);
 }
 
 /* As ehguest does: of one whose stub is stopped output may be left after its end. */
@@ -191,7 +189,5 @@ void guest_home_gone(struct guest *g, const uint8_t *payload, uint32_t length)
 
 int guest_wait_lease(struct guest *g)
 {
-	const unsigned int lease = g->agent->config->lease;
-
-	return clock_arm(g->timer, lease);
+	return clock_arm(g->timer, g->agent->config->lease);
 }

@@ -197,9 +197,8 @@ static int reserve_place(struct reserve_ask *ask)
 {
 	struct reservation *r = ask->r;
 	struct agent *agent = r->from->agent;
-	const unsigned int lease = agent->config->lease;
 
-	if (kept_token(r->token) || (!ask->begin && clock_arm(r->lease, lease)))
+	if (kept_token(r->token) || (!ask->begin && clock_arm(r->lease, agent->config->lease)))
 		return -ENOMEM;
 	if (ask->begin)
 		r->state = RESERVE_CLAIMED;

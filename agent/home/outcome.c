@@ -103,8 +103,6 @@ void outcome_stays(struct placement *p, enum ehs_reason reason, const char *text
 
 void outcome_started(struct placement *p, pid_t stub, pid_t remote)
 {
-	if (p->phase == PLACEMENT_OVER)
-		return;
 	p->phase = PLACEMENT_AWAY;
 	p->pid = stub;
 	p->remote = remote;
@@ -116,8 +114,6 @@ void outcome_started(struct placement *p, pid_t stub, pid_t remote)
 
 void outcome_failed(struct placement *p, enum ehs_reason reason)
 {
-	if (p->phase == PLACEMENT_OVER)
-		return;
 	record_step(p, "%s did not start it (%s): it runs at home", peer_host(p->to),
 		    reason_name(reason));
 	outcome_reason(p, reason);
@@ -145,8 +141,6 @@ static void outcome_finished(struct placement *p, int status, bool lost)
 
 void outcome_ended(struct placement *p, int status)
 {
-	if (p->phase == PLACEMENT_OVER)
-		return;
 	record_step(p, WIFSIGNALED(status) ? "killed by signal %d" : "exited with status %d",
 		    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	outcome_finished(p, status, false);
@@ -173,8 +167,6 @@ void outcome_starved(struct placement *p)
 
 void outcome_lost(struct placement *p)
 {
-	if (p->phase == PLACEMENT_OVER)
-		return;
 	record_step(p, "%s was lost", peer_host(p->to));
 	outcome_reason(p, EHS_REASON_LOST);
 	outcome_finished(p, SIGKILL, true);
@@ -182,8 +174,6 @@ void outcome_lost(struct placement *p)
 
 void outcome_rerun(struct placement *p)
 {
-	if (p->phase == PLACEMENT_OVER)
-		return;
 	if (p->reason == REASON_STARVED) {
 		record_step(p, "running it again at home");
 		snprintf(

@@ -18,6 +18,7 @@ struct placement;
 void outcome_tell(const struct placement *p);
 /** It stays here for this reason, and that is its verdict; `text` for people, NULL: the reason's own. */
 void outcome_stays(struct placement *p, enum ehs_reason reason, const char *text);
+/* The record of what follows is not over yet. */
 void outcome_started(struct placement *p, pid_t stub, pid_t remote);
 void outcome_failed(struct placement *p, enum ehs_reason reason); /* it runs at home */
 void outcome_ended(struct placement *p, int status); /* as from waitpid() */
