@@ -44,23 +44,18 @@ struct ctl_conn {
 	LIST_ENTRY(ctl_conn) entry;
 	int fd;
 	struct event *reading, *writing;
-	struct ucred who;
+	struct departure stub; /* the caller, and what a stub has sent so far */
 	struct caller *caller;
 	uint8_t header[FRAME_HEADER];
 	size_t got; /* bytes of header and payload */
 	enum frame_type type;
 	uint32_t length;
 	uint8_t *payload;
-	uint8_t *named; /* payload of FRAME_NAMED; FRAME_JOB must follow. NULL: none */
-	bool has_seen; /* FRAME_SEEN has come; FRAME_JOB must follow */
-	struct seen seen;
-	uint32_t named_length;
 	bool busy, gone, watching, greeted;
 	bool again; /* only what the agent knows already may come back here */
 	void *held; /* what its owner keeps for it; NULL: nothing */
 	void (*held_gone)(void *held);
 	uint64_t came_at; /* clock_ms() */
-	uint64_t came; /* clock_ticks() */
 	struct evbuffer *out;
 };
 
@@ -87,7 +82,7 @@ static void ctl_free(struct ctl_conn *c)
 	c->caller->waiting -= evbuffer_get_length(c->out);
 	callers_leave(&c->agent->ctl->callers, c->caller);
 	ctl_drop_payload(c);
-	free(c->named);
+	free(c->stub.named);
 	event_free(c->reading);
 	event_free(c->writing);
 	evbuffer_free(c->out);
@@ -100,8 +95,8 @@ static void ctl_free(struct ctl_conn *c)
 static void ctl_close(struct ctl_conn *c, const char *why)
 {
 	if (why && log_allowed(&ctl_log))
-		log_warning("closed the connection of process %d (uid %u): %s", (int)c->who.pid,
-			    (unsigned int)c->who.uid, why);
+		log_warning("closed the connection of process %d (uid %u): %s",
+			    (int)c->stub.who.pid, (unsigned int)c->stub.who.uid, why);
 	if (!c->busy) {
 		ctl_free(c);
 		return;
@@ -124,7 +119,7 @@ static int ctl_send(struct ctl_conn *c, enum frame_type type, const json_t *json
 		return -ENOMEM;
 	length = strlen(text);
 	if (length > FRAME_JSON_MAX || evbuffer_get_length(c->out) + length > most ||
-	    (c->who.uid && c->caller->waiting + length > CALLERS_WAITING))
+	    (c->stub.who.uid && c->caller->waiting + length > CALLERS_WAITING))
 		goto free_text;
 	frame_header(header, type, length);
 	before = evbuffer_get_length(c->out);
@@ -223,12 +218,12 @@ struct ctl_conn *ctl_next_watcher(const struct agent *agent, const struct ctl_co
 
 const struct ucred *ctl_who(const struct ctl_conn *c)
 {
-	return &c->who;
+	return &c->stub.who;
 }
 
 uint64_t ctl_came(const struct ctl_conn *c)
 {
-	return c->came;
+	return c->stub.came;
 }
 
 int ctl_socket(const struct ctl_conn *c)
@@ -261,19 +256,19 @@ static ssize_t ctl_receive(struct ctl_conn *c)
  */
 static bool ctl_has_room(const struct ctl_conn *for_whom)
 {
-	size_t same, all = away_waiting(for_whom->agent, for_whom->who.uid, &same), n;
+	size_t same, all = away_waiting(for_whom->agent, for_whom->stub.who.uid, &same), n;
 	const struct ctl_conn *c;
 
 	LIST_FOREACH(c, &for_whom->agent->ctl->conns, entry) {
-		n = c->named ? c->named_length : 0;
+		n = c->stub.named ? c->stub.named_length : 0;
 		if (c->payload && (c->type == FRAME_JOB || c->type == FRAME_NAMED))
 			n += c->length;
 		all += n;
-		if (c->who.uid == for_whom->who.uid)
+		if (c->stub.who.uid == for_whom->stub.who.uid)
 			same += n;
 	}
 	return same + for_whom->length <= CTL_BYTES_A_USER &&
-	       (!for_whom->who.uid || all + for_whom->length <= CTL_BYTES_MAX);
+	       (!for_whom->stub.who.uid || all + for_whom->length <= CTL_BYTES_MAX);
 }
 
 static bool ctl_is_job(const struct ctl_conn *c)
@@ -293,8 +288,8 @@ static const char *ctl_check_header(struct ctl_conn *c)
 		return "frame type not allowed here";
 	if (c->again && c->type != FRAME_ATTACH && c->type != FRAME_KEPT)
 		return "only tasks that have begun may come by the name of before";
-	if ((c->named && c->type != FRAME_SEEN && c->type != FRAME_JOB) ||
-	    (c->has_seen && c->type != FRAME_JOB))
+	if ((c->stub.named && c->type != FRAME_SEEN && c->type != FRAME_JOB) ||
+	    (c->stub.has_seen && c->type != FRAME_JOB))
 		return "what a job needs without the job";
 	if (c->type == FRAME_REQUEST && c->length > CTL_REQUEST_MAX)
 		return "request longer than 64 KiB";
@@ -311,21 +306,14 @@ static const char *ctl_check_header(struct ctl_conn *c)
 /* Other parts of the agent take over the socket. */
 static void ctl_take_job(struct ctl_conn *c)
 {
-	const struct departure came = {
-		.socket = c->fd,
-		.job = c->payload,
-		.length = c->length,
-		.named = c->named,
-		.named_length = c->named_length,
-		.has_seen = c->has_seen,
-		.seen = c->seen,
-		.who = c->who,
-		.came = c->came,
-	};
+	struct departure came = c->stub;
 
+	came.socket = c->fd;
+	came.job = c->payload;
+	came.length = c->length;
 	c->fd = -1;
 	event_del(c->reading);
-	c->payload = c->named = NULL;
+	c->payload = c->stub.named = NULL;
 	ends_take(c->agent, c->type, &came);
 	ctl_free(c);
 }
@@ -389,18 +377,18 @@ static void ctl_on_readable(evutil_socket_t fd, short what, void *arg)
 		if (c->got < FRAME_HEADER + c->length)
 			continue;
 		if (c->type == FRAME_NAMED) {
-			c->named = c->payload;
-			c->named_length = c->length;
+			c->stub.named = c->payload;
+			c->stub.named_length = c->length;
 			c->payload = NULL;
 			c->got = 0;
 			continue;
 		}
 		if (c->type == FRAME_SEEN) {
-			if (seen_decode(&c->seen, c->payload, c->length)) {
+			if (seen_decode(&c->stub.seen, c->payload, c->length)) {
 				ctl_close(c, "malformed FRAME_SEEN");
 				return;
 			}
-			c->has_seen = true;
+			c->stub.has_seen = true;
 			ctl_drop_payload(c);
 			continue;
 		}
@@ -425,7 +413,7 @@ static struct ctl_conn *ctl_new(struct agent *agent, int fd, const struct ucred 
 		return NULL;
 	c->agent = agent;
 	c->fd = fd;
-	c->who = *who;
+	c->stub.who = *who;
 	c->again = again;
 	c->reading = event_new(c->agent->base, fd, EV_READ | EV_PERSIST, ctl_on_readable, c);
 	c->writing = event_new(c->agent->base, fd, EV_WRITE | EV_PERSIST, ctl_on_writable, c);
@@ -492,7 +480,7 @@ static void ctl_on_caller(struct agent *agent, int fd, const struct ucred *who, 
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): one that was freed took itself out of the list */
 	LIST_INSERT_HEAD(&ctl->conns, c, entry);
 	c->came_at = clock_ms();
-	c->came = clock_ticks();
+	c->stub.came = clock_ticks();
 	clock_arm(c->reading, CTL_FIRST_S * 1000);
 	/* Most callers send their frame at once, which saves a round of the loop. */
 	ctl_on_readable(fd, EV_READ, c);
