@@ -202,7 +202,7 @@ free_base:
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	for (int i = 0; i < 3; i++)
-		clock_free(signals[i]);
+		agent_free_event(&signals[i]);
 	event_base_free(agent->base);
 	return err;
 }

@@ -44,12 +44,6 @@ int clock_arm(struct event *event, uint64_t ms)
 	return event_add(event, &(const struct timeval){ ms / 1000, ms % 1000 * 1000 });
 }
 
-void clock_free(struct event *event)
-{
-	if (event)
-		event_free(event);
-}
-
 char *clock_text(int64_t wall_ms, char out[32])
 {
 	time_t seconds = wall_ms / 1000;

@@ -16,7 +16,6 @@ uint64_t clock_ticks(void); /**< since boot, as /proc/PID/stat says when a proce
 int64_t clock_wall_ms(void); /**< since 1970 */
 /** Adds `event` with a time limit, as event_add(): 0, or -1 without memory. */
 int clock_arm(struct event *event, uint64_t ms);
-void clock_free(struct event *event); /**< as event_free(); NULL: there is none */
 /** ISO 8601 in UTC with milliseconds, into out[32]; returns out. */
 char *clock_text(int64_t wall_ms, char out[32]);
 double clock_elapsed(int64_t wall_ms); /**< seconds since then, 0 at least */

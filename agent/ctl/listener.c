@@ -325,9 +325,9 @@ void listener_exit(struct agent *agent)
 	if (!l)
 		return;
 	pause_exit(&l->pause);
-	clock_free(l->event);
-	clock_free(l->earlier_event);
-	clock_free(l->earlier_again);
+	agent_free_event(&l->event);
+	agent_free_event(&l->earlier_event);
+	agent_free_event(&l->earlier_again);
 	if (l->earlier >= 0)
 		close(l->earlier);
 	if (l->socket >= 0)

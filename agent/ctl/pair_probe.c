@@ -354,8 +354,8 @@ void pair_probe_free(struct pair_probe *p)
 	p->conn = NULL;
 	if (conn)
 		h2_conn_free(conn);
-	clock_free(p->deadline);
-	clock_free(p->over);
+	agent_free_event(&p->deadline);
+	agent_free_event(&p->over);
 	json_decref(p->facts);
 	free(p);
 }

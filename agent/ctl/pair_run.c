@@ -250,7 +250,7 @@ static void pair_run_begin(struct agent *agent, const json_t *body, bool for_oth
 	return;
 
 free_run:
-	clock_free(r->timer);
+	agent_free_event(&r->timer);
 	json_decref(r->users);
 	json_decref(r->pairs);
 	free(r);

@@ -31,7 +31,7 @@ struct run {
 
 static void run_free(struct run *r)
 {
-	clock_free(r->event);
+	agent_free_event(&r->event);
 	if (r->news >= 0)
 		close(r->news);
 	free(r);

@@ -422,8 +422,8 @@ static struct ctl_conn *ctl_new(struct agent *agent, int fd, const struct ucred 
 		c->caller = callers_enter(&agent->ctl->callers, who->uid);
 	if (c->caller)
 		return c;
-	clock_free(c->reading);
-	clock_free(c->writing);
+	agent_free_event(&c->reading);
+	agent_free_event(&c->writing);
 	if (c->out)
 		evbuffer_free(c->out);
 	free(c);

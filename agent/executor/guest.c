@@ -237,7 +237,7 @@ static void guest_free(struct guest *g)
 	if (g->grouped)
 		cgroup_guest_kill(agent, g->place->id);
 	route_close(&g->route);
-	clock_free(g->control);
+	agent_free_event(&g->control);
 	event_free(g->later);
 	event_free(g->timer);
 	view_release(&g->view);
@@ -313,8 +313,8 @@ static struct guest *guest_new(struct peer *from)
 	g->timer = evtimer_new(agent->base, guest_on_timer, g);
 	g->later = event_new(agent->base, -1, 0, guest_on_later, g);
 	if (!g->timer || !g->later || route_open(&g->route, agent, -1, &guest_route_ops, g)) {
-		clock_free(g->timer);
-		clock_free(g->later);
+		agent_free_event(&g->timer);
+		agent_free_event(&g->later);
 		free(g);
 		return NULL;
 	}
@@ -477,7 +477,7 @@ close_socket:
 
 static void guest_free_all(struct guests *guests)
 {
-	clock_free(guests->orphans);
+	agent_free_event(&guests->orphans);
 	free(guests);
 }
 

@@ -188,8 +188,8 @@ int guest_resume(struct agent *agent, struct peer *from, struct h2_stream *s,
 	r->timer = evtimer_new(agent->base, resume_on_timer, r);
 	r->later = event_new(agent->base, -1, 0, resume_on_later, r);
 	if (!r->timer || !r->later || route_open(&r->route, agent, -1, &resume_ops, r)) {
-		clock_free(r->timer);
-		clock_free(r->later);
+		agent_free_event(&r->timer);
+		agent_free_event(&r->later);
 		free(r);
 		return 503;
 	}

@@ -28,7 +28,7 @@ static struct reservations *reserve_all(const struct peer *from)
 void reserve_free(struct reservation *r)
 {
 	memory_unclaim(&r->claim);
-	clock_free(r->lease);
+	agent_free_event(&r->lease);
 	free(r->command);
 	free(r);
 }

@@ -22,7 +22,7 @@
 #include "executor/reserve_request.h"
 #include "executor/view.h"
 #include "job/files.h"
-#include "job/kept.h"
+#include "job/keeper.h"
 #include "job/looks.h"
 #include "net/peer.h"
 #include "net/server_answer.h"
@@ -198,7 +198,7 @@ static int reserve_place(struct reserve_ask *ask)
 	struct reservation *r = ask->r;
 	struct agent *agent = r->from->agent;
 
-	if (kept_token(r->token) || (!ask->begin && clock_arm(r->lease, agent->config->lease)))
+	if (keeper_token(r->token) || (!ask->begin && clock_arm(r->lease, agent->config->lease)))
 		return -ENOMEM;
 	if (ask->begin)
 		r->state = RESERVE_CLAIMED;

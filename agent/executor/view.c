@@ -47,7 +47,7 @@ struct views {
 
 static void view_try_end(struct view_try *t)
 {
-	clock_free(t->answered);
+	agent_free_event(&t->answered);
 	t->answered = NULL;
 	view_mount_end(&t->mount);
 }
@@ -102,11 +102,11 @@ static void view_free(struct view_mounted *v)
 			route_close(&v->links[v->nlinks - 1].route);
 		else
 			route_close_clean(&v->links[v->nlinks - 1].route);
-	clock_free(v->synced);
+	agent_free_event(&v->synced);
 	v->synced = NULL;
-	clock_free(v->mounting);
-	clock_free(v->idle);
-	clock_free(v->again);
+	agent_free_event(&v->mounting);
+	agent_free_event(&v->idle);
+	agent_free_event(&v->again);
 	v->mounting = v->idle = v->again = NULL;
 	if (!v->leave && v->mount.news >= 0)
 		keeper_say(v->mount.news, LAUNCH_OVER);

@@ -359,8 +359,8 @@ struct away *away_new(struct agent *agent, int socket, pid_t pid, uid_t uid)
 	return a;
 
 free_away:
-	clock_free(a->later);
-	clock_free(a->timer);
+	agent_free_event(&a->later);
+	agent_free_event(&a->timer);
 	free(a);
 	return NULL;
 }

@@ -43,7 +43,7 @@ struct eligibles {
 static void eligible_free(struct eligible *e)
 {
 	TAILQ_REMOVE(&e->agent->eligibles->all, e, link);
-	clock_free(e->event);
+	agent_free_event(&e->event);
 	if (e->news >= 0)
 		close(e->news);
 	if (e->who.socket >= 0)

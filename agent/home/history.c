@@ -294,7 +294,7 @@ static void history_watch(struct history *h, const struct placement *p)
 	return;
 
 close_pidfd:
-	clock_free(t->ended);
+	agent_free_event(&t->ended);
 	close(t->pidfd);
 free_task:
 	free(t);
@@ -374,8 +374,8 @@ void history_event(struct agent *agent, json_t *event)
 static void history_question_free(struct history_question *q)
 {
 	TAILQ_REMOVE(&q->of->questions, q, link);
-	clock_free(q->readable);
-	clock_free(q->limit);
+	agent_free_event(&q->readable);
+	agent_free_event(&q->limit);
 	if (q->got)
 		evbuffer_free(q->got);
 	if (q->fd >= 0) {

@@ -169,7 +169,7 @@ void learn_stays(struct placement *p)
 	return;
 
 close_pidfd:
-	clock_free(t->ended);
+	agent_free_event(&t->ended);
 	close(t->pidfd);
 free_task:
 	free(t);
@@ -319,7 +319,7 @@ void learn_exit(struct agent *agent)
 	while (!LIST_EMPTY(&l->tasks))
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list, through prev */
 		learn_task_free(LIST_FIRST(&l->tasks));
-	clock_free(l->save);
+	agent_free_event(&l->save);
 	cost_free(l->table);
 	free(l);
 	agent->learn = NULL;

@@ -79,7 +79,7 @@ static void record_free(struct placement *p)
 	HASH_DELETE(by_id, r->ids, p);
 	if (p->judge)
 		eligible_cancel(p->judge);
-	clock_free(p->timer);
+	agent_free_event(&p->timer);
 	json_decref(p->program);
 	json_decref(p->folder);
 	free(p->wish);
@@ -167,7 +167,7 @@ struct placement *record_new(struct agent *agent, const struct placement_task *t
 	return p;
 
 free_placement:
-	clock_free(p->timer);
+	agent_free_event(&p->timer);
 	free(p->path);
 	free(p);
 	return NULL;

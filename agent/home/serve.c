@@ -77,15 +77,15 @@ static void serve_free(struct serve *v)
 {
 	LL_DELETE(v->agent->serves->list, v);
 	route_close_clean(&v->route);
-	clock_free(v->told);
+	agent_free_event(&v->told);
 	if (v->news >= 0) {
 		keeper_say(v->news, LAUNCH_OVER);
 		close(v->news);
 	}
 	if (v->control >= 0)
 		close(v->control);
-	clock_free(v->idle);
-	clock_free(v->limit);
+	agent_free_event(&v->idle);
+	agent_free_event(&v->limit);
 	free(v);
 }
 

@@ -422,7 +422,7 @@ void stops_exit(struct agent *agent)
 	while (!LIST_EMPTY(&all->left))
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it takes itself out of the list, through prev */
 		stop_free(LIST_FIRST(&all->left));
-	clock_free(all->watch);
-	clock_free(all->check);
+	agent_free_event(&all->watch);
+	agent_free_event(&all->check);
 	free(all);
 }
