@@ -232,7 +232,7 @@ comma	:= ,
 json	 = $(subst ",\",$(subst \,\\,$(1)))
 # $(call entry,FILE,COMMAND)
 entry	 = {"directory": "$(call json,$(CURDIR))", "file": "$(1)", "command": "$(call json,$(2)) -c -o $(O)/$(1:.c=.o) $(1)"}
-ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHRSH_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(EHTOP_SRC) $(EHMETRICS_SRC) $(EHCERT_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(HIST_SRC) $(NAMES_SRC) tools/ehspawn/ehspawn.c $(UNIT_SRC) $(FUZZ_SRC))
+ALL_SRC	 = $(sort $(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(AGENT_SRC) $(EHCTL_SRC) $(EHRSH_SRC) $(EHPLAN_SRC) $(EHSIM_SRC) $(EHTOP_SRC) $(EHMETRICS_SRC) $(EHCERT_SRC) $(VIEW_SRC) $(FILES_SRC) $(LOOK_SRC) $(HIST_SRC) $(NAMES_SRC) tools/ehspawn/ehspawn.c $(UNIT_SRC) $(HARNESS_SRC) $(FUZZ_SRC))
 compile_commands.json: FORCE
 	$(call say,GEN,$@)
 	$(file >$@,[)

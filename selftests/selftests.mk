@@ -3,6 +3,7 @@
 
 UNIT_SRC := $(wildcard selftests/unit/test_*.c)
 UNIT	 := $(UNIT_SRC:%.c=$(O)/%)
+HARNESS_SRC := $(filter-out $(UNIT_SRC),$(wildcard selftests/unit/*.c))
 FUZZ_SRC := $(wildcard selftests/fuzz/fuzz_*.c)
 FUZZ	 := $(FUZZ_SRC:%.c=$(O)/%)
 REPLAY	 := $(FUZZ_SRC:selftests/fuzz/fuzz_%.c=$(O)/selftests/fuzz/replay_%) $(O)/selftests/fuzz/replay_must
@@ -51,8 +52,9 @@ $(O)/kunit/ehsched_test.ko: $(wildcard kmod/*.[ch] kmod/compat/*) uapi/linux/ehs
 	selftests/kmod/kunit/build $(O) $(KDIR)
 	@touch $@
 
-# As an archive, of which a test takes what it needs.
+# As archives, of which a test takes what it needs.
 $(O)/libagent.a: $(filter-out $(O)/agent/main.o,$(call objects,$(AGENT_SRC)))
+$(O)/libharness.a: $(call objects,$(HARNESS_SRC))
 
 # What the two ends look at files with.
 $(O)/selftests/unit/test_named: $(O)/helpers/end/names.o
@@ -83,7 +85,7 @@ $(O)/selftests/unit/test_parts: WRAP = -Wl,--wrap=sign_check
 # Allocations go through the wrappers of a test that has them.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"oom.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-$(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libagent.a $(O)/libplan.a $(O)/libsim.a $(O)/libeh.a
+$(O)/selftests/unit/%: $(O)/selftests/unit/%.o $(O)/libharness.a $(O)/libagent.a $(O)/libplan.a $(O)/libsim.a $(O)/libeh.a
 	$(call say,LD,$@)
 	$(Q)$(call link,$(WRAP) $(PKG_LIBS) $(PLAN_LIBS) -lcmocka)
 .SECONDARY: $(UNIT:%=%.o)
@@ -132,6 +134,7 @@ $(O)/selftests/fuzz/fuzz_trace: $(addprefix $(O)/fuzz/,selftests/fuzz/refuse.o t
 # Of programs, what reads; the target has what is around it.
 fuzz_build = selftests/fuzz/refuse.o $(addprefix tools/ehplan/,build_make.o build_ninja.o build_walk.o workflow.o)
 fuzz_workflow = selftests/fuzz/refuse.o $(addprefix tools/ehplan/,workflow.o journal.o durations.o)
+fuzz_tree = selftests/unit/tree_look.o
 fuzz_history = $(addprefix helpers/ehhist/,query.o store.o)
 fuzz_view = $(addprefix helpers/ehview/,call.o data.o look.o names.o node.o owner.o tree.o)
 fuzz_http = $(addprefix tools/ehmetrics/,api.o events.o exposition.o http.o key.o look.o page.o stream.o) $(COMMON_SRC:.c=.o)
@@ -140,8 +143,8 @@ fuzz_replies = $(patsubst %.c,%.o,$(filter-out tools/ehctl/main.c,$(EHCTL_SRC)))
 fuzz_end = selftests/fuzz/one_end.o $(patsubst %.c,%.o,$(filter-out helpers/end/calls.c helpers/common/agent_address.c,$(filter helpers/%,$(END_SRC))))
 fuzz_stub = $(fuzz_end) $(patsubst %.c,%.o,$(filter-out %/main.c %/start.c %/readers.c,$(wildcard helpers/ehstub/*.c)))
 fuzz_guest = $(fuzz_end) $(patsubst %.c,%.o,$(filter-out %/main.c %/program.c %/input.c %/input_call.c,$(wildcard helpers/ehguest/*.c)))
-$(foreach name,build guest workflow history http replies stub view,$(eval $(O)/selftests/fuzz/fuzz_$(name): $(addprefix $(O)/fuzz/,$(fuzz_$(name)))))
-$(foreach name,build guest workflow history http replies stub view,$(eval $(O)/selftests/fuzz/replay_$(name): $(addprefix $(O)/,$(fuzz_$(name)))))
+$(foreach name,build guest workflow history http replies stub tree view,$(eval $(O)/selftests/fuzz/fuzz_$(name): $(addprefix $(O)/fuzz/,$(fuzz_$(name)))))
+$(foreach name,build guest workflow history http replies stub tree view,$(eval $(O)/selftests/fuzz/replay_$(name): $(addprefix $(O)/,$(fuzz_$(name)))))
 $(addprefix $(O)/selftests/fuzz/,fuzz_history replay_history): FUZZ_LIBS = $(call once,SQLITE_LIBS,$(shell $(PKG_CONFIG) --libs sqlite3))
 $(addprefix $(O)/selftests/fuzz/,fuzz_http replay_http fuzz_replies replay_replies): FUZZ_LIBS = -lsmartcols
 $(O)/fuzz/tools/ehmetrics/page.o: tools/ehmetrics/page.html

@@ -10,11 +10,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_sums(const struct eh_tree *tree, const struct eh_topology *t)
 {
 	for (unsigned int level = 1; level <= t->l; level++)
-		for (uint32_t i = 0; i < count_of(t, level); i++) {
-			struct tree_node v = node_of(tree, level, i);
+		for (uint32_t i = 0; i < tree_count_of(t, level); i++) {
+			struct tree_node v = tree_node_of(tree, level, i);
 
 			for (uint32_t d = 0; d < 1u << t->n; d++) {
-				struct tree_node c = node_of(tree, level - 1, i << t->n | d);
+				struct tree_node c = tree_node_of(tree, level - 1, i << t->n | d);
 
 				v.load -= c.load;
 				v.threshold -= c.believed;

@@ -69,10 +69,10 @@ static void fail_readers(void)
 		struct plan_refusal refusal = { 0 };
 		int err;
 
-		until = nth;
+		oom_until = nth;
 		err = read_text(&p, &refusal);
-		if (until) {
-			until = 0;
+		if (oom_until) {
+			oom_until = 0;
 			assert_int_equal(err, 0);
 			assign_free(p);
 			break;
@@ -114,10 +114,10 @@ static void fail_searches(uint32_t most)
 			double total = plan->total;
 			int err;
 
-			until = nth;
+			oom_until = nth;
 			err = search(p, which, plan);
-			if (until) {
-				until = 0;
+			if (oom_until) {
+				oom_until = 0;
 				assign_plan_free(plan);
 				assert_true(err >= 0);
 				break;
@@ -133,9 +133,9 @@ static void fail_searches(uint32_t most)
 		}
 		assert_true(failures >= 1);
 	}
-	until = 1;
+	oom_until = 1;
 	assert_null(assign_plan_new(p));
-	until = 0;
+	oom_until = 0;
 	assign_free(p);
 }
 

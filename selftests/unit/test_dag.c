@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -16,9 +17,53 @@
 #include "plan/dag/follow.h"
 #include "plan/dag/list.h"
 #include "plan/dag/order.h"
+#include "plan/dag/problem.h"
 #include "plan/dag/replay.h"
 #include "plan/dag/solve.h"
-#include "dag_random.h"
+#include "random.h"
+
+/* A random task graph on a random machine. */
+struct dag_case {
+	struct dag_graph *graph;
+	struct dag_machine *machine;
+	struct dag_problem *problem;
+};
+
+static void dag_case_end(struct dag_case *c)
+{
+	dag_problem_free(c->problem);
+	dag_machine_free(c->machine);
+	dag_graph_free(c->graph);
+}
+
+/* Work 0..20, up to three of the last eight before each, data 0..data-1; 0 or -ENOMEM. */
+static int dag_case_make(struct dag_case *c, uint32_t tasks, const char *topology,
+			 uint32_t processors, uint32_t data, bool contention)
+{
+	struct plan_refusal refusal = { 0 };
+	struct dag_draft draft;
+	char name[16];
+	int err = dag_draft_begin(&draft);
+
+	*c = (struct dag_case){ 0 };
+	for (uint32_t i = 0; i < tasks && !err; i++) {
+		snprintf(name, sizeof(name), "t%u", i);
+		err = dag_draft_task(&draft, name, random_below(21)) < 0 ? -1 : 0;
+		for (uint32_t k = random_below(4); k && i && !err; k--)
+			err = dag_draft_edge(&draft, i - 1 - random_below(i < 8 ? i : 8), i,
+					     random_below(data), 0);
+	}
+	if (!err)
+		dag_draft_unite(&draft);
+	if (!err)
+		err = dag_graph_make(&draft, &c->graph, &refusal);
+	dag_draft_end(&draft);
+	if (!err)
+		err = dag_machine_topology(topology, processors, 2, 1, &c->machine, &refusal);
+	if (!err)
+		err = dag_problem_make(c->graph, c->machine, contention, &c->problem, &refusal);
+	return err;
+}
 
 static const struct {
 	const char *topology;

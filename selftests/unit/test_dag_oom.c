@@ -73,10 +73,10 @@ static void test_each_allocation(void **state)
 				struct plan_refusal refusal = { 0 };
 				int err;
 
-				until = nth;
+				oom_until = nth;
 				err = plan_once(graphs[i], contention, &refusal);
-				if (until) { /* it needed fewer */
-					until = 0;
+				if (oom_until) { /* it needed fewer */
+					oom_until = 0;
 					assert_int_equal(err, 0);
 					break;
 				}

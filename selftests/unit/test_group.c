@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "group_steps.h"
 #include "random.h"
-#include "steps.h"
 
 static void test_bad_events(void **state)
 {
@@ -38,12 +38,12 @@ static void test_bad_events(void **state)
 	assert_null(eh_group_new(&(struct eh_group_options){ .n = EH_N_MAX + 1 }));
 	eh_group_free(NULL);
 	group = group_new(2, 1000, true);
-	join(group, 0, 9000, 2000, 1000);
+	group_join(group, 0, 9000, 2000, 1000);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		if (step(group, bad[i], 5) != -EINVAL || nups)
+		if (group_step(group, bad[i], 5) != -EINVAL || group_nupdates)
 			fail_msg("event %zu was taken", i);
-		assert_int_equal(load_of(group, 0), 9000);
-		assert_int_equal(threshold_of(group, 0), 2000);
+		assert_int_equal(group_load(group, 0), 9000);
+		assert_int_equal(group_threshold(group, 0), 2000);
 	}
 	eh_group_free(group);
 }
@@ -80,8 +80,8 @@ static void test_extremes(void **state)
 	assert_int_equal(updates[EH_UP_THRESHOLD], 1u << EH_N_MAX);
 	assert_int_equal(updates[EH_UP_NONE], 1);
 	assert_int_equal(updates[EH_UP_PLACE], 0);
-	assert_int_equal(load_of(group, 1), EH_VALUE_MAX);
-	assert_true(threshold_of(group, 1) >= EH_VALUE_MAX);
+	assert_int_equal(group_load(group, 1), EH_VALUE_MAX);
+	assert_true(group_threshold(group, 1) >= EH_VALUE_MAX);
 	eh_group_sums(group, &sums);
 	assert_int_equal(sums.state, EH_OK);
 	eh_group_free(group);
@@ -95,13 +95,14 @@ static void test_full(void **state)
 				      .arrive.size = EH_VALUE_MAX };
 	struct eh_group *group = group_new(1, 1000, true);
 
-	join(group, 0, 9000, 0, 0);
-	join(group, 1, 1, EH_VALUE_MAX, 0);
-	must(group, ask, 0);
-	assert_non_null(update_of(EH_UP_NONE));
-	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 1, .report.load = 0 }, 0);
-	must(group, ask, 0);
-	assert_non_null(update_of(EH_UP_PLACE));
+	group_join(group, 0, 9000, 0, 0);
+	group_join(group, 1, 1, EH_VALUE_MAX, 0);
+	group_must(group, ask, 0);
+	assert_non_null(group_update(EH_UP_NONE));
+	group_must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 1, .report.load = 0 },
+		   0);
+	group_must(group, ask, 0);
+	assert_non_null(group_update(EH_UP_PLACE));
 	eh_group_free(group);
 }
 
@@ -116,23 +117,24 @@ static void test_ties(void **state)
 
 		assert_non_null(group);
 		for (unsigned int i = 0; i < 8; i++)
-			join(group, i, i ? 0 : 9000, 2000, 1000);
+			group_join(group, i, i ? 0 : 9000, 2000, 1000);
 		for (uint64_t id = 1; id <= 7000; id++) {
 			const struct eh_update *up;
 
-			must(group,
-			     (struct eh_event){ .type = EH_EV_ARRIVE,
-						.child = 0,
-						.arrive.id = id,
-						.arrive.size = 1000 },
-			     0);
-			up = update_of(EH_UP_PLACE);
+			group_must(group,
+				   (struct eh_event){ .type = EH_EV_ARRIVE,
+						      .child = 0,
+						      .arrive.id = id,
+						      .arrive.size = 1000 },
+				   0);
+			up = group_update(EH_UP_PLACE);
 			assert_non_null(up);
 			count[up->child]++;
-			must(group,
-			     (struct eh_event){
-				     .type = EH_EV_FAILED, .child = up->child, .failed.id = id },
-			     0);
+			group_must(group,
+				   (struct eh_event){ .type = EH_EV_FAILED,
+						      .child = up->child,
+						      .failed.id = id },
+				   0);
 		}
 		assert_int_equal(count[0], 0);
 		for (unsigned int i = 1; i < 8; i++)
@@ -150,16 +152,16 @@ static void test_burst(void **state)
 	unsigned int count[8] = { 0 };
 
 	for (unsigned int i = 0; i < 8; i++)
-		join(group, i, i ? 0 : 40000, 6000, 1000);
+		group_join(group, i, i ? 0 : 40000, 6000, 1000);
 	for (uint64_t id = 1; id <= 35; id++) {
-		must(group,
-		     (struct eh_event){ .type = EH_EV_ARRIVE,
-					.child = 0,
-					.arrive.id = id,
-					.arrive.size = 1000 },
-		     0);
-		assert_non_null(update_of(EH_UP_PLACE));
-		count[update_of(EH_UP_PLACE)->child]++;
+		group_must(group,
+			   (struct eh_event){ .type = EH_EV_ARRIVE,
+					      .child = 0,
+					      .arrive.id = id,
+					      .arrive.size = 1000 },
+			   0);
+		assert_non_null(group_update(EH_UP_PLACE));
+		count[group_update(EH_UP_PLACE)->child]++;
 	}
 	for (unsigned int i = 1; i < 8; i++)
 		assert_int_equal(count[i], 5);
@@ -172,50 +174,50 @@ static void test_leaves(void **state)
 	struct eh_group *group = group_new(2, 1000, true);
 	struct eh_event ask = { .type = EH_EV_ARRIVE, .arrive.id = 1, .arrive.size = 1000 };
 
-	join(group, 0, 0, 2000, 1000);
-	join(group, 1, 2000, 2000, 1000);
-	must(group, ask, 0);
-	assert_true(update_of(EH_UP_NONE)->calm);
+	group_join(group, 0, 0, 2000, 1000);
+	group_join(group, 1, 2000, 2000, 1000);
+	group_must(group, ask, 0);
+	assert_true(group_update(EH_UP_NONE)->calm);
 	ask.arrive.id++;
 	ask.arrive.leaves = true;
-	must(group, ask, 0);
-	assert_int_equal(update_of(EH_UP_PLACE)->child, 1);
-	assert_int_equal(load_of(group, 1), 3000);
+	group_must(group, ask, 0);
+	assert_int_equal(group_update(EH_UP_PLACE)->child, 1);
+	assert_int_equal(group_load(group, 1), 3000);
 	/* until that one is a sender, too; nobody's threshold changes for it: the group is none */
 	ask.arrive.id++;
-	must(group, ask, 0);
-	assert_int_equal(update_of(EH_UP_PLACE)->child, 1);
+	group_must(group, ask, 0);
+	assert_int_equal(group_update(EH_UP_PLACE)->child, 1);
 	ask.arrive.id++;
-	must(group, ask, 0);
-	assert_non_null(update_of(EH_UP_NONE));
-	assert_false(update_of(EH_UP_NONE)->calm);
-	assert_null(update_of(EH_UP_THRESHOLD));
+	group_must(group, ask, 0);
+	assert_non_null(group_update(EH_UP_NONE));
+	assert_false(group_update(EH_UP_NONE)->calm);
+	assert_null(group_update(EH_UP_THRESHOLD));
 	/* its home is alone */
-	must(group, (struct eh_event){ .type = EH_EV_LEAVE, .child = 1 }, 0);
+	group_must(group, (struct eh_event){ .type = EH_EV_LEAVE, .child = 1 }, 0);
 	ask.arrive.id++;
-	must(group, ask, 0);
-	assert_false(update_of(EH_UP_NONE)->calm);
+	group_must(group, ask, 0);
+	assert_false(group_update(EH_UP_NONE)->calm);
 	eh_group_free(group);
 }
 
 static void report_dwell(struct eh_group *group, unsigned int child, uint64_t load, bool dwell)
 {
-	must(group,
-	     (struct eh_event){ .type = EH_EV_REPORT,
-				.child = child,
-				.report.load = load,
-				.report.dwell = dwell },
-	     0);
+	group_must(group,
+		   (struct eh_event){ .type = EH_EV_REPORT,
+				      .child = child,
+				      .report.load = load,
+				      .report.dwell = dwell },
+		   0);
 }
 
 static unsigned int place(struct eh_group *group, uint64_t id)
 {
-	must(group,
-	     (struct eh_event){
-		     .type = EH_EV_ARRIVE, .child = 0, .arrive.id = id, .arrive.size = 1000 },
-	     0);
-	assert_non_null(update_of(EH_UP_PLACE));
-	return update_of(EH_UP_PLACE)->child;
+	group_must(group,
+		   (struct eh_event){
+			   .type = EH_EV_ARRIVE, .child = 0, .arrive.id = id, .arrive.size = 1000 },
+		   0);
+	assert_non_null(group_update(EH_UP_PLACE));
+	return group_update(EH_UP_PLACE)->child;
 }
 
 /* A child that dwells is ok, however low its load, and its load is added up as it is. */
@@ -225,9 +227,9 @@ static void test_dwell(void **state)
 	struct eh_sums sums;
 	struct eh_child c;
 
-	join(group, 0, 4000, 2000, 1000);
-	join(group, 1, 0, 2000, 1000);
-	join(group, 2, 0, 2000, 1000);
+	group_join(group, 0, 4000, 2000, 1000);
+	group_join(group, 1, 0, 2000, 1000);
+	group_join(group, 2, 0, 2000, 1000);
 	report_dwell(group, 1, 0, true);
 	report_dwell(group, 2, 900, false);
 	assert_int_equal(eh_group_child(group, 1, &c), 0);
@@ -236,13 +238,13 @@ static void test_dwell(void **state)
 	assert_int_equal(place(group, 1), 2);
 	/* 2 is ok with that task, and 1 is the least loaded that is */
 	assert_int_equal(place(group, 2), 1);
-	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .failed.id = 2 }, 0);
+	group_must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .failed.id = 2 }, 0);
 	report_dwell(group, 1, 0, false);
 	assert_int_equal(place(group, 3), 1);
 
 	/* of a group: below its threshold only by those that dwell */
-	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .failed.id = 3 }, 0);
-	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 2, .failed.id = 1 }, 0);
+	group_must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .failed.id = 3 }, 0);
+	group_must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 2, .failed.id = 1 }, 0);
 	report_dwell(group, 0, 1000, false);
 	report_dwell(group, 1, 0, true);
 	report_dwell(group, 2, 500, true);
@@ -276,42 +278,42 @@ static void test_grants(void **state)
 	};
 	uint64_t seen = 7;
 
-	join(group, 0, 9000, 2000, 1000);
-	join(group, 1, 0, 9000, 0);
-	must(group, ask, 0);
-	assert_int_equal(load_of(group, 1), 1500);
-	must(group, ask, 1); /* again: not counted twice */
-	assert_int_equal(load_of(group, 1), 1500);
-	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 0, .failed.id = 7 }, 2);
-	assert_int_equal(load_of(group, 1), 1500); /* not that child's */
-	must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .failed.id = 7 }, 3);
-	assert_int_equal(load_of(group, 1), 0);
-	must(group, ask, 10);
-	must(group,
-	     (struct eh_event){ .type = EH_EV_REPORT,
-				.child = 1,
-				.report.load = 1400,
-				.report.seen = &seen,
-				.report.nseen = 1 },
-	     11);
-	assert_int_equal(load_of(group, 1), 1400);
-	must(group,
-	     (struct eh_event){ .type = EH_EV_REPORT,
-				.child = 1,
-				.report.load = 0,
-				.report.seen = &seen,
-				.report.nseen = 1 },
-	     12);
-	assert_int_equal(load_of(group, 1), 0);
-	must(group, ask, 20);
-	must(group, (struct eh_event){ .type = EH_EV_TICK }, 119);
-	assert_int_equal(load_of(group, 1), 1500);
-	must(group, (struct eh_event){ .type = EH_EV_TICK }, 120);
-	assert_int_equal(load_of(group, 1), 0);
-	must(group, ask, 130);
-	must(group, (struct eh_event){ .type = EH_EV_LEAVE, .child = 1 }, 131);
-	join(group, 1, 0, 9000, 0);
-	assert_int_equal(load_of(group, 1), 0);
+	group_join(group, 0, 9000, 2000, 1000);
+	group_join(group, 1, 0, 9000, 0);
+	group_must(group, ask, 0);
+	assert_int_equal(group_load(group, 1), 1500);
+	group_must(group, ask, 1); /* again: not counted twice */
+	assert_int_equal(group_load(group, 1), 1500);
+	group_must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 0, .failed.id = 7 }, 2);
+	assert_int_equal(group_load(group, 1), 1500); /* not that child's */
+	group_must(group, (struct eh_event){ .type = EH_EV_FAILED, .child = 1, .failed.id = 7 }, 3);
+	assert_int_equal(group_load(group, 1), 0);
+	group_must(group, ask, 10);
+	group_must(group,
+		   (struct eh_event){ .type = EH_EV_REPORT,
+				      .child = 1,
+				      .report.load = 1400,
+				      .report.seen = &seen,
+				      .report.nseen = 1 },
+		   11);
+	assert_int_equal(group_load(group, 1), 1400);
+	group_must(group,
+		   (struct eh_event){ .type = EH_EV_REPORT,
+				      .child = 1,
+				      .report.load = 0,
+				      .report.seen = &seen,
+				      .report.nseen = 1 },
+		   12);
+	assert_int_equal(group_load(group, 1), 0);
+	group_must(group, ask, 20);
+	group_must(group, (struct eh_event){ .type = EH_EV_TICK }, 119);
+	assert_int_equal(group_load(group, 1), 1500);
+	group_must(group, (struct eh_event){ .type = EH_EV_TICK }, 120);
+	assert_int_equal(group_load(group, 1), 0);
+	group_must(group, ask, 130);
+	group_must(group, (struct eh_event){ .type = EH_EV_LEAVE, .child = 1 }, 131);
+	group_join(group, 1, 0, 9000, 0);
+	assert_int_equal(group_load(group, 1), 0);
 	eh_group_free(group);
 }
 
@@ -322,30 +324,33 @@ static void test_finish_rule(void **state)
 	uint64_t now = 0;
 
 	for (unsigned int i = 0; i < 4; i++)
-		join(group, i, 8000, 8000, 1000);
+		group_join(group, i, 8000, 8000, 1000);
 	/* T - L = 4 tasks is not more than the members; 4.001 is */
-	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 4000 },
-	     now);
-	must(group, (struct eh_event){ .type = EH_EV_TICK }, now += 1000);
-	assert_null(update_of(EH_UP_THRESHOLD));
-	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 3999 },
-	     now += 1);
-	must(group, (struct eh_event){ .type = EH_EV_TICK }, now + 99);
-	assert_null(update_of(EH_UP_THRESHOLD));
+	group_must(group,
+		   (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 4000 }, now);
+	group_must(group, (struct eh_event){ .type = EH_EV_TICK }, now += 1000);
+	assert_null(group_update(EH_UP_THRESHOLD));
+	group_must(group,
+		   (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 3999 },
+		   now += 1);
+	group_must(group, (struct eh_event){ .type = EH_EV_TICK }, now + 99);
+	assert_null(group_update(EH_UP_THRESHOLD));
 	/* a dip */
-	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 8000 },
-	     now + 99);
-	must(group, (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 3999 },
-	     now += 100);
-	must(group, (struct eh_event){ .type = EH_EV_TICK }, now + 99);
-	assert_null(update_of(EH_UP_THRESHOLD));
-	must(group, (struct eh_event){ .type = EH_EV_TICK }, now += 100);
-	assert_non_null(update_of(EH_UP_THRESHOLD));
-	assert_int_equal(threshold_of(group, 0), 7000);
-	assert_int_equal(threshold_of(group, 3), 7000);
+	group_must(group,
+		   (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 8000 },
+		   now + 99);
+	group_must(group,
+		   (struct eh_event){ .type = EH_EV_REPORT, .child = 0, .report.load = 3999 },
+		   now += 100);
+	group_must(group, (struct eh_event){ .type = EH_EV_TICK }, now + 99);
+	assert_null(group_update(EH_UP_THRESHOLD));
+	group_must(group, (struct eh_event){ .type = EH_EV_TICK }, now += 100);
+	assert_non_null(group_update(EH_UP_THRESHOLD));
+	assert_int_equal(group_threshold(group, 0), 7000);
+	assert_int_equal(group_threshold(group, 3), 7000);
 	for (int i = 0; i < 100; i++) {
-		must(group, (struct eh_event){ .type = EH_EV_TICK }, now += 50);
-		assert_null(update_of(EH_UP_THRESHOLD));
+		group_must(group, (struct eh_event){ .type = EH_EV_TICK }, now += 50);
+		assert_null(group_update(EH_UP_THRESHOLD));
 	}
 	eh_group_free(group);
 }
@@ -356,19 +361,19 @@ static void test_floor(void **state)
 	struct eh_group *group = group_new(1, 0, true);
 
 	for (unsigned int i = 0; i < 2; i++)
-		must(group,
-		     (struct eh_event){ .type = EH_EV_JOIN,
-					.child = i,
-					.join.threshold = 4000,
-					.join.length = 1000,
-					.join.floor = 4000,
-					.join.capacity = 1000 },
-		     0);
+		group_must(group,
+			   (struct eh_event){ .type = EH_EV_JOIN,
+					      .child = i,
+					      .join.threshold = 4000,
+					      .join.length = 1000,
+					      .join.floor = 4000,
+					      .join.capacity = 1000 },
+			   0);
 	for (uint64_t now = 1; now < 50; now++) {
-		must(group, (struct eh_event){ .type = EH_EV_TICK }, now);
-		assert_int_equal(nups, 0);
+		group_must(group, (struct eh_event){ .type = EH_EV_TICK }, now);
+		assert_int_equal(group_nupdates, 0);
 	}
-	assert_int_equal(threshold_of(group, 0), 4000);
+	assert_int_equal(group_threshold(group, 0), 4000);
 	eh_group_free(group);
 }
 
@@ -380,22 +385,23 @@ static void test_no_flapping(void **state)
 	uint64_t now = 0;
 
 	for (unsigned int i = 0; i < 4; i++)
-		join(group, i, 0, 0, 1000);
+		group_join(group, i, 0, 0, 1000);
 	for (int i = 0; i < 2000; i++) {
 		/* between 16 and 20 tasks, below a task for each member up and down */
 		uint64_t load = i % 7 < 3 ? 4100 : 5000;
 
 		for (unsigned int c = 0; c < 4; c++)
-			must(group,
-			     (struct eh_event){
-				     .type = EH_EV_REPORT, .child = c, .report.load = load },
-			     now += 10);
-		must(group,
-		     (struct eh_event){ .type = EH_EV_ARRIVE, .child = i % 4, .arrive.id = i },
-		     now);
-		changes += update_of(EH_UP_THRESHOLD) != NULL;
-		must(group, (struct eh_event){ .type = EH_EV_TICK }, now);
-		changes += update_of(EH_UP_THRESHOLD) != NULL;
+			group_must(group,
+				   (struct eh_event){
+					   .type = EH_EV_REPORT, .child = c, .report.load = load },
+				   now += 10);
+		group_must(
+			group,
+			(struct eh_event){ .type = EH_EV_ARRIVE, .child = i % 4, .arrive.id = i },
+			now);
+		changes += group_update(EH_UP_THRESHOLD) != NULL;
+		group_must(group, (struct eh_event){ .type = EH_EV_TICK }, now);
+		changes += group_update(EH_UP_THRESHOLD) != NULL;
 	}
 	assert_true(changes <= 2);
 	eh_group_free(group);
@@ -408,10 +414,10 @@ static void tell(struct eh_group *group, uint64_t now, const char *what, struct 
 {
 	size_t at = strlen(story);
 
-	must(group, e, now);
+	group_must(group, e, now);
 	at += sprintf(story + at, "%llu %s:", (unsigned long long)now, what);
-	for (unsigned int i = 0; i < nups; i++) {
-		const struct eh_update *u = &ups[i];
+	for (unsigned int i = 0; i < group_nupdates; i++) {
+		const struct eh_update *u = &group_updates[i];
 
 		if (u->type == EH_UP_PLACE)
 			at += sprintf(story + at, " place %u on %u (%u, %u probes)",

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "group_steps.h"
 #include "random.h"
-#include "steps.h"
 
 static void test_states(void **state)
 {
@@ -45,14 +45,14 @@ static unsigned int fill(struct eh_group *group, unsigned int size)
 			load = threshold - length + random_below(3) - (threshold > length);
 		else
 			load = random_below(8000);
-		must(group,
-		     (struct eh_event){ .type = EH_EV_JOIN,
-					.child = i,
-					.join.load = load,
-					.join.threshold = threshold,
-					.join.length = length,
-					.join.capacity = 1 + random_below(8000) },
-		     0);
+		group_must(group,
+			   (struct eh_event){ .type = EH_EV_JOIN,
+					      .child = i,
+					      .join.load = load,
+					      .join.threshold = threshold,
+					      .join.length = length,
+					      .join.capacity = 1 + random_below(8000) },
+			   0);
 		members++;
 	}
 	return members;
@@ -144,65 +144,69 @@ static void test_theorems_of_thresholds(void **state)
 				continue;
 			if (length < length_min)
 				length_min = length;
-			must(group,
-			     (struct eh_event){ .type = EH_EV_JOIN,
-						.child = i,
-						.join.threshold = 0,
-						.join.length = length,
-						.join.floor = with_floors ? random_below(9000) : 0,
-						.join.capacity = 1 + random_below(8000) },
-			     0);
+			group_must(group,
+				   (struct eh_event){ .type = EH_EV_JOIN,
+						      .child = i,
+						      .join.threshold = 0,
+						      .join.length = length,
+						      .join.floor =
+							      with_floors ? random_below(9000) : 0,
+						      .join.capacity = 1 + random_below(8000) },
+				   0);
 		}
 		for (unsigned int i = 0; i < size; i++) {
 			struct eh_child c;
 
 			if (!eh_group_child(group, i, &c))
-				must(group,
-				     (struct eh_event){
-					     .type = EH_EV_REPORT,
-					     .child = i,
-					     .report.load = high || !i ? c.own.length + 1 +
-										 random_below(20000)
-								       : random_below(2000) },
-				     0);
+				group_must(group,
+					   (struct eh_event){
+						   .type = EH_EV_REPORT,
+						   .child = i,
+						   .report.load =
+							   high || !i ? c.own.length + 1 +
+										random_below(20000)
+								      : random_below(2000) },
+					   0);
 		}
 		if (!high) { /* thresholds far above, then the finish rule */
 			for (unsigned int i = 0; i < size; i++) {
 				struct eh_child c;
 
 				if (!eh_group_child(group, i, &c))
-					step(group,
-					     (struct eh_event){ .type = EH_EV_JOIN,
-								.child = i,
-								.join.load = c.own.load,
-								.join.threshold = 40000,
-								.join.length = c.own.length,
-								.join.floor = c.own.floor,
-								.join.capacity = c.own.capacity },
-					     1);
+					group_step(group,
+						   (struct eh_event){ .type = EH_EV_JOIN,
+								      .child = i,
+								      .join.load = c.own.load,
+								      .join.threshold = 40000,
+								      .join.length = c.own.length,
+								      .join.floor = c.own.floor,
+								      .join.capacity =
+									      c.own.capacity },
+						   1);
 			}
 		}
 		eh_group_sums(group, &before);
 		if (high)
 			/* size 0: the arrival itself leaves the sums alone */
-			must(group,
-			     (struct eh_event){ .type = EH_EV_ARRIVE, .child = 0, .arrive.id = 1 },
-			     1);
+			group_must(group,
+				   (struct eh_event){
+					   .type = EH_EV_ARRIVE, .child = 0, .arrive.id = 1 },
+				   1);
 		else
-			must(group, (struct eh_event){ .type = EH_EV_TICK }, 2);
+			group_must(group, (struct eh_event){ .type = EH_EV_TICK }, 2);
 		eh_group_sums(group, &after);
 		assert_int_equal(after.load, before.load);
-		for (unsigned int i = 0; i < nups; i++) {
+		for (unsigned int i = 0; i < group_nupdates; i++) {
 			struct eh_child c;
 
-			if (ups[i].type != EH_UP_THRESHOLD)
+			if (group_updates[i].type != EH_UP_THRESHOLD)
 				continue;
 			told++;
-			assert_int_equal(ups[i].epoch, before.epoch + 1);
+			assert_int_equal(group_updates[i].epoch, before.epoch + 1);
 			assert_int_equal(after.epoch, before.epoch + 1);
-			assert_int_equal(eh_group_child(group, ups[i].child, &c), 0);
-			assert_int_equal(c.own.threshold, ups[i].threshold);
-			assert_int_equal(c.own.length, ups[i].length);
+			assert_int_equal(eh_group_child(group, group_updates[i].child, &c), 0);
+			assert_int_equal(c.own.threshold, group_updates[i].threshold);
+			assert_int_equal(c.own.length, group_updates[i].length);
 			assert_true(c.own.threshold >= c.own.floor);
 			if (c.own.threshold == c.own.floor)
 				floored = true;

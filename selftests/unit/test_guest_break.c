@@ -4,6 +4,7 @@
 #include "guest_steps.h"
 
 #include "agent_socket.h"
+#include "helpers/common/agent_address.h"
 #include "random.h"
 
 static int agent = -1;

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Whom the ends of a job take for this host's agent. Root: each case has a network and a /run of its own. */
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "agent_socket.h"
+#include "helpers/common/agent_address.h"
 #include "helpers/end/hop.h"
 
 #define LISTENER 2002

@@ -6,6 +6,8 @@
  * nothing is doubled, out of order or made up, and nobody waits for longer than he must.
  * EHS_ROUNDS=N: so many faults.
  */
+#include <stdio.h>
+
 #include "job_home.h"
 #include "job_program.h"
 

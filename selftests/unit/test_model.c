@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "group_steps.h"
 #include "random.h"
-#include "steps.h"
 
 struct model_grant {
 	uint64_t id, size, deadline;
@@ -171,11 +171,11 @@ static void model_apply(struct model *m, const struct eh_event *e, bool least, u
 		for (size_t i = 0; i < 64; i++)
 			if (m->grants[i].deadline <= now)
 				m->grants[i].live = false;
-	for (unsigned int i = 0; i < nups; i++) {
-		if (ups[i].type == EH_UP_THRESHOLD) {
-			assert_int_equal(ups[i].epoch, m->epoch + 1);
-			assert_true(m->child[ups[i].child].present);
-			m->child[ups[i].child].threshold = ups[i].threshold;
+	for (unsigned int i = 0; i < group_nupdates; i++) {
+		if (group_updates[i].type == EH_UP_THRESHOLD) {
+			assert_int_equal(group_updates[i].epoch, m->epoch + 1);
+			assert_true(m->child[group_updates[i].child].present);
+			m->child[group_updates[i].child].threshold = group_updates[i].threshold;
 			told++;
 		}
 	}
@@ -188,10 +188,10 @@ static void model_apply(struct model *m, const struct eh_event *e, bool least, u
 			members += m->child[i].present;
 		assert_int_equal(told, members);
 	}
-	for (unsigned int i = 0; i < nups; i++) {
-		if (ups[i].type == EH_UP_PLACE || ups[i].type == EH_UP_NONE) {
+	for (unsigned int i = 0; i < group_nupdates; i++) {
+		if (group_updates[i].type == EH_UP_PLACE || group_updates[i].type == EH_UP_NONE) {
 			answers++;
-			model_judge(m, e, &ups[i], least, now);
+			model_judge(m, e, &group_updates[i], least, now);
 		}
 	}
 	assert_int_equal(answers, e->type == EH_EV_ARRIVE);
@@ -268,14 +268,14 @@ static void test_random_events(void **state)
 					   : -EINVAL;
 
 			now += random_below(20);
-			assert_int_equal(step(group, e, now), want);
+			assert_int_equal(group_step(group, e, now), want);
 			if (want)
-				assert_int_equal(nups, 0);
+				assert_int_equal(group_nupdates, 0);
 			else
 				model_apply(&m, &e, least, now);
 			model_check(&m, group);
-			places += update_of(EH_UP_PLACE) != NULL;
-			changes += update_of(EH_UP_THRESHOLD) != NULL;
+			places += group_update(EH_UP_PLACE) != NULL;
+			changes += group_update(EH_UP_THRESHOLD) != NULL;
 		}
 		eh_group_free(group);
 	}

@@ -70,9 +70,9 @@ static void test_new(void **state)
 {
 	struct eh_group *group;
 
-	until = 1;
+	oom_until = 1;
 	group = eh_group_new(&options);
-	assert_int_equal(until, 0);
+	assert_int_equal(oom_until, 0);
 	assert_null(group);
 }
 
@@ -107,10 +107,10 @@ static void test_steps(void **state)
 
 		for (unsigned int nth = 1;; nth++) {
 			without.n = 0;
-			until = nth;
+			oom_until = nth;
 			err = eh_group_step(unlucky, &e, now, emit, &without);
-			if (until) { /* it needed fewer */
-				until = 0;
+			if (oom_until) { /* it needed fewer */
+				oom_until = 0;
 				most = nth - 1 > most ? nth - 1 : most;
 				break;
 			}
@@ -139,9 +139,9 @@ static void test_tree(void **state)
 	struct eh_tree *lucky, *unlucky;
 	unsigned int failures = 0;
 
-	until = 1;
+	oom_until = 1;
 	assert_null(eh_tree_new(&late));
-	assert_int_equal(until, 0);
+	assert_int_equal(oom_until, 0);
 	lucky = eh_tree_new(&late);
 	unlucky = eh_tree_new(&late);
 	assert_non_null(lucky);
@@ -153,14 +153,14 @@ static void test_tree(void **state)
 		struct eh_tree_update with, without;
 		int err;
 
-		until = 1;
+		oom_until = 1;
 		err = eh_tree_step(unlucky, &e, i, &without);
-		if (!until) {
+		if (!oom_until) {
 			assert_int_equal(err, -ENOMEM);
 			failures++;
 			err = eh_tree_step(unlucky, &e, i, &without);
 		}
-		until = 0;
+		oom_until = 0;
 		assert_int_equal(err, 0);
 		assert_int_equal(eh_tree_step(lucky, &e, i, &with), 0);
 		assert_int_equal(with.node, without.node);
@@ -197,7 +197,7 @@ static void test_members(void **state)
 		int err = 0;
 
 		assert_non_null(w);
-		until = at;
+		oom_until = at;
 		for (uint32_t i = 0; i < 16; i++)
 			err |= eh_world_start(w, i);
 		for (uint64_t id = 1; id <= 40; id++) {
@@ -205,7 +205,7 @@ static void test_members(void **state)
 			err |= eh_world_run(w, eh_world_now(w) + 100);
 		}
 		reported += err != 0;
-		until = 0;
+		oom_until = 0;
 		/* what did not start for lack of memory is started again */
 		for (uint32_t i = 0; i < 16; i++)
 			if (!eh_world_alive(w, i))

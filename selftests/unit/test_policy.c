@@ -62,7 +62,7 @@ static struct means experiment(struct eh_tree_options options)
 		uint64_t random = ~options.seed, low = UINT64_MAX, high = 0, refused_at = 0;
 
 		for (int i = 0; i < 500; i++) {
-			uint64_t load = node_of(tree, 2, 0).load;
+			uint64_t load = tree_node_of(tree, 2, 0).load;
 
 			if (arrive(tree, eh_random_below(&random, 64), 1000).refused && !refused_at)
 				refused_at = load;
@@ -155,9 +155,9 @@ static void judge(const struct eh_tree_options *o, struct eh_tree *tree, uint32_
 	struct eh_tree_update up;
 
 	for (unsigned int level = 0; level <= t->l; level++)
-		states[level] = node_of(tree, level, home >> t->n * level);
-	for (uint32_t i = 0; i < count_of(t, 0); i++)
-		to[i] = node_of(tree, 0, i);
+		states[level] = tree_node_of(tree, level, home >> t->n * level);
+	for (uint32_t i = 0; i < tree_count_of(t, 0); i++)
+		to[i] = tree_node_of(tree, 0, i);
 	for (unsigned int level = 1; level <= t->l && states[0].state == EH_SENDER; level++) {
 		probes++;
 		if (states[level].state == EH_SENDER || (found && states[level].state == EH_OK))
@@ -177,7 +177,7 @@ static void judge(const struct eh_tree_options *o, struct eh_tree *tree, uint32_
 	if (!found) {
 		assert_true(up.changed);
 		assert_true(up.probes >= probes && up.probes <= 2 * probes);
-		assert_int_not_equal(node_of(tree, t->l, 0).threshold, 0);
+		assert_int_not_equal(tree_node_of(tree, t->l, 0).threshold, 0);
 		seen[1]++;
 		return;
 	}
@@ -212,7 +212,7 @@ static void test_decisions(void **state)
 					     .least = random_below(2),
 					     .receiver_first = random_below(2),
 					     .seed = random_64() };
-		uint32_t leaves = count_of(&o.topology, 0), home;
+		uint32_t leaves = tree_count_of(&o.topology, 0), home;
 		struct eh_tree *tree = tree_new(&o);
 
 		for (int i = 0; i < 200; i++) {
@@ -226,7 +226,7 @@ static void test_decisions(void **state)
 				judge(&o, tree, home, random_below(2) ? 1000 : random_below(3000),
 				      seen);
 		}
-		check_sums(tree, &o.topology, true);
+		tree_check_sums(tree, &o.topology, true);
 		eh_tree_free(tree);
 	}
 	for (int i = 0; i < 4; i++)
@@ -252,7 +252,7 @@ static void test_no_loop(void **state)
 					     .lag = i / 48 % 2 ? 5 : 0,
 					     .seed = random_64() };
 		struct eh_tree *tree = tree_new(&o);
-		uint32_t leaves = count_of(&o.topology, 0);
+		uint32_t leaves = tree_count_of(&o.topology, 0);
 		uint64_t changes = 0;
 
 		for (uint32_t k = 0; k < 5 * leaves; k++) {
@@ -272,7 +272,7 @@ static void test_no_loop(void **state)
 			assert_int_equal(up.changed, eh_tree_counts(tree)->changes != changes);
 			changes = eh_tree_counts(tree)->changes;
 			if (up.changed)
-				assert_int_not_equal(node_of(tree, o.topology.l, 0).state,
+				assert_int_not_equal(tree_node_of(tree, o.topology.l, 0).state,
 						     EH_SENDER);
 		}
 		assert_true(changes > 0);
@@ -292,8 +292,8 @@ static void test_finish_rule(void **state)
 	/* T - L = 192 - 128: not more than a task for each */
 	assert_int_equal(finish(tree, 5, 0).changed, false);
 	assert_int_equal(finish(tree, 5, 1).changed, true);
-	assert_int_equal(node_of(tree, 0, 5).threshold, 2000);
-	assert_int_equal(node_of(tree, 2, 0).threshold, 128000);
+	assert_int_equal(tree_node_of(tree, 0, 5).threshold, 2000);
+	assert_int_equal(tree_node_of(tree, 2, 0).threshold, 128000);
 	for (int k = 0; k < 60; k++)
 		assert_false(finish(tree, k, 1000).changed);
 	eh_tree_free(tree);
@@ -314,25 +314,25 @@ static void test_lazy(void **state)
 					     .lazy = true,
 					     .bidirectional = random_below(2),
 					     .seed = random_64() };
-		uint32_t leaves = count_of(&o.topology, 0);
+		uint32_t leaves = tree_count_of(&o.topology, 0);
 		struct eh_tree *tree = tree_new(&o);
 
 		for (int k = 0; k < 1500; k++) {
 			uint32_t i = random_below(leaves);
-			struct tree_node v = node_of(tree, 0, i), top;
+			struct tree_node v = tree_node_of(tree, 0, i), top;
 			struct eh_tree_update up;
 			struct eh_tree_event e = { .node = i, .size = 1000 };
 
 			e.type = v.load >= 1000 && random_below(3) == 0 ? EH_TREE_FINISH
 									: EH_TREE_ARRIVE;
 			assert_int_equal(eh_tree_step(tree, &e, k, &up), 0);
-			check_sums(tree, &o.topology, false);
-			top = node_of(tree, o.topology.l, 0);
+			tree_check_sums(tree, &o.topology, false);
+			top = tree_node_of(tree, o.topology.l, 0);
 			assert_int_equal(top.believed, top.threshold);
 			if (up.changed) /* 4.1 holds at the top at once */
 				assert_int_not_equal(top.state, EH_SENDER);
 			for (uint32_t leaf = 0; leaf < leaves; leaf++) {
-				v = node_of(tree, 0, leaf);
+				v = tree_node_of(tree, 0, leaf);
 				behind += v.threshold != v.believed;
 			}
 		}
@@ -358,26 +358,26 @@ static void test_lazy_answer(void **state)
 	assert_true(up.changed);
 	assert_int_equal(up.node, 0);
 	assert_int_equal(up.probes, 2);
-	assert_int_equal(node_of(tree, 0, 0).threshold, 2000);
+	assert_int_equal(tree_node_of(tree, 0, 0).threshold, 2000);
 	/* its sibling believes in 0 still, and the other half knows nothing */
-	assert_int_equal(node_of(tree, 0, 1).threshold, 0);
-	assert_int_equal(node_of(tree, 0, 1).believed, 2000);
-	assert_int_equal(node_of(tree, 1, 0).threshold, 4000);
-	assert_int_equal(node_of(tree, 1, 1).threshold, 0);
-	assert_int_equal(node_of(tree, 1, 1).believed, 4000);
-	assert_int_equal(node_of(tree, 0, 2).believed, 0);
+	assert_int_equal(tree_node_of(tree, 0, 1).threshold, 0);
+	assert_int_equal(tree_node_of(tree, 0, 1).believed, 2000);
+	assert_int_equal(tree_node_of(tree, 1, 0).threshold, 4000);
+	assert_int_equal(tree_node_of(tree, 1, 1).threshold, 0);
+	assert_int_equal(tree_node_of(tree, 1, 1).believed, 4000);
+	assert_int_equal(tree_node_of(tree, 0, 2).believed, 0);
 	/* one probe, and it runs at home */
 	up = arrive(tree, 1, 1000);
 	assert_int_equal(up.node, 1);
 	assert_int_equal(up.probes, 1);
 	assert_false(up.changed);
-	assert_int_equal(node_of(tree, 0, 1).threshold, 2000);
+	assert_int_equal(tree_node_of(tree, 0, 1).threshold, 2000);
 	up = arrive(tree, 2, 1000);
 	assert_int_equal(up.node, 2);
 	assert_int_equal(up.probes, 2);
-	assert_int_equal(node_of(tree, 1, 1).threshold, 4000);
-	assert_int_equal(node_of(tree, 0, 3).believed, 2000);
-	assert_int_equal(node_of(tree, 0, 3).threshold, 0);
+	assert_int_equal(tree_node_of(tree, 1, 1).threshold, 4000);
+	assert_int_equal(tree_node_of(tree, 0, 3).believed, 2000);
+	assert_int_equal(tree_node_of(tree, 0, 3).threshold, 0);
 	eh_tree_free(tree);
 }
 

@@ -55,10 +55,10 @@ static void each_fails(int (*call)(const char *text), const char *text, int leas
 	int failed = 0, err;
 
 	for (int i = 1;; i++) {
-		until = i;
+		oom_until = i;
 		err = call(text);
-		if (until) { /* it came to an end before */
-			until = 0;
+		if (oom_until) { /* it came to an end before */
+			oom_until = 0;
 			break;
 		}
 		assert_int_equal(err, -ENOMEM);

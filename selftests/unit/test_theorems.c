@@ -41,7 +41,7 @@ static void fill(struct eh_tree *tree, const struct eh_topology *t)
 {
 	unsigned int mood = random_below(4), part = random_below(t->n * t->l + 1);
 
-	for (uint32_t i = 0; i < count_of(t, 0); i++) {
+	for (uint32_t i = 0; i < tree_count_of(t, 0); i++) {
 		uint64_t load;
 
 		if (i >> part << part == i && random_below(2))
@@ -60,7 +60,7 @@ static void look_below(const struct eh_tree *tree, const struct eh_topology *t, 
 
 	memset(has, 0, 3 * sizeof(has[0]));
 	for (uint32_t i = index << shift; i < (index + 1) << shift; i++)
-		has[node_of(tree, to, i).state]++;
+		has[tree_node_of(tree, to, i).state]++;
 }
 
 static void test_states(void **state)
@@ -74,10 +74,10 @@ static void test_states(void **state)
 		unsigned int has[3], leaves[3];
 
 		fill(tree, &t);
-		check_sums(tree, &t, true);
+		tree_check_sums(tree, &t, true);
 		for (unsigned int level = 1; level <= t.l; level++)
-			for (uint32_t i = 0; i < count_of(&t, level); i++) {
-				struct tree_node v = node_of(tree, level, i);
+			for (uint32_t i = 0; i < tree_count_of(&t, level); i++) {
+				struct tree_node v = tree_node_of(tree, level, i);
 				unsigned int children, members;
 
 				assert_int_equal(v.state, eh_state(v.load, v.threshold, v.length));
@@ -128,7 +128,7 @@ static void test_thresholds(void **state)
 		uint64_t length = long_enough ? EH_TASK + random_below(3000) : random_below(1000);
 		struct eh_topology t = random_topology();
 		struct eh_tree *tree = tree_new(&t, high ? 0 : 60000, length);
-		uint32_t nodes = count_of(&t, 0);
+		uint32_t nodes = tree_count_of(&t, 0);
 		struct tree_node before, top;
 		struct eh_tree_update up;
 
@@ -139,23 +139,23 @@ static void test_thresholds(void **state)
 						     .size = high ? length + 1 + random_below(9000)
 								  : 1 + random_below(20000) },
 			     &up);
-		before = node_of(tree, t.l, 0);
+		before = tree_node_of(tree, t.l, 0);
 		/* size 0 and 1: what arrives or ends does not matter by itself */
 		step(tree,
 		     (struct eh_tree_event){ .type = high ? EH_TREE_ARRIVE : EH_TREE_FINISH,
 					     .size = !high },
 		     &up);
-		top = node_of(tree, t.l, 0);
+		top = tree_node_of(tree, t.l, 0);
 		assert_int_equal(top.load, before.load - !high);
-		check_sums(tree, &t, true);
+		tree_check_sums(tree, &t, true);
 		if (high)
 			assert_int_equal(before.state, EH_SENDER);
 		assert_int_equal(up.changed,
 				 high || before.threshold > top.load + (uint64_t)nodes * EH_TASK);
 		if (up.changed) {
 			for (uint32_t i = 0; i < nodes; i++)
-				assert_true(
-					is_share(node_of(tree, 0, i).threshold, top.load, nodes));
+				assert_true(is_share(tree_node_of(tree, 0, i).threshold, top.load,
+						     nodes));
 			assert_int_not_equal(top.state, EH_SENDER); /* 4.1 */
 			if (long_enough) {
 				assert_int_not_equal(top.state, EH_RECEIVER); /* 4.2 */

@@ -23,7 +23,7 @@ static void test_new(void **state)
 	for (unsigned int level = 0; level <= 2; level++) {
 		uint64_t below = 1u << 3 * level;
 
-		v = node_of(tree, level, 0);
+		v = tree_node_of(tree, level, 0);
 		assert_int_equal(v.threshold, 2000 * below);
 		assert_int_equal(v.length, 500 * below);
 		assert_int_equal(v.load, 0);
@@ -74,8 +74,8 @@ static bool same(const struct eh_tree *tree, const struct eh_topology *t,
 	size_t k = 0;
 
 	for (unsigned int level = 0; level <= t->l; level++)
-		for (uint32_t i = 0; i < count_of(t, level); i++, k++) {
-			struct tree_node v = node_of(tree, level, i);
+		for (uint32_t i = 0; i < tree_count_of(t, level); i++, k++) {
+			struct tree_node v = tree_node_of(tree, level, i);
 
 			const struct tree_node *b = &before[k];
 
@@ -114,8 +114,8 @@ static void test_bad_events(void **state)
 			     0, &up),
 		0);
 	for (unsigned int level = 0; level <= 2; level++)
-		for (uint32_t i = 0; i < count_of(&o.topology, level); i++)
-			before[k++] = node_of(tree, level, i);
+		for (uint32_t i = 0; i < tree_count_of(&o.topology, level); i++)
+			before[k++] = tree_node_of(tree, level, i);
 	counts = *eh_tree_counts(tree);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		if (eh_tree_step(tree, &bad[i], 0, &up) != -EINVAL)
@@ -142,15 +142,15 @@ static void test_extremes(void **state)
 							      .size = EH_TREE_LOAD_MAX / 1024 },
 				     0, &up),
 			0);
-	assert_int_equal(node_of(tree, 1, 0).load, EH_TREE_LOAD_MAX);
-	assert_int_equal(node_of(tree, 1, 0).state, EH_SENDER);
+	assert_int_equal(tree_node_of(tree, 1, 0).load, EH_TREE_LOAD_MAX);
+	assert_int_equal(tree_node_of(tree, 1, 0).state, EH_SENDER);
 	assert_int_equal(
 		eh_tree_step(tree, &(struct eh_tree_event){ .type = EH_TREE_ARRIVE }, 0, &up), 0);
 	assert_true(up.changed);
-	top = node_of(tree, 1, 0);
+	top = tree_node_of(tree, 1, 0);
 	assert_int_equal(top.state, EH_OK);
 	assert_true(top.threshold >= EH_TREE_LOAD_MAX);
-	check_sums(tree, &o.topology, true);
+	tree_check_sums(tree, &o.topology, true);
 	eh_tree_free(tree);
 }
 
@@ -170,7 +170,7 @@ static void test_random_events(void **state)
 					     .lag = random_below(2) ? random_below(20) : 0,
 					     .seed = random_64() };
 		struct eh_tree *tree = eh_tree_new(&o);
-		uint32_t leaves = count_of(&o.topology, 0);
+		uint32_t leaves = tree_count_of(&o.topology, 0);
 		uint64_t load[LEAVES_MAX] = { 0 }, total = 0, known = 0, arrivals = 0, finishes = 0;
 		struct eh_tree_update last;
 		uint64_t now = 0;
@@ -214,12 +214,12 @@ static void test_random_events(void **state)
 			for (uint32_t j = 0; j < leaves; j++) {
 				assert_int_equal(eh_tree_load(tree, j), load[j]);
 				total += load[j];
-				known += node_of(tree, 0, j).load;
+				known += tree_node_of(tree, 0, j).load;
 				if (!o.lag)
-					assert_int_equal(node_of(tree, 0, j).load, load[j]);
+					assert_int_equal(tree_node_of(tree, 0, j).load, load[j]);
 			}
-			check_sums(tree, &o.topology, !o.lazy);
-			assert_int_equal(node_of(tree, o.topology.l, 0).load, known);
+			tree_check_sums(tree, &o.topology, !o.lazy);
+			assert_int_equal(tree_node_of(tree, o.topology.l, 0).load, known);
 		}
 		assert_int_equal(eh_tree_counts(tree)->arrivals, arrivals);
 		assert_int_equal(eh_tree_counts(tree)->finishes, finishes);
@@ -228,7 +228,7 @@ static void test_random_events(void **state)
 					      &(struct eh_tree_event){ .type = EH_TREE_PLACE },
 					      now + 1000, &last),
 				 0);
-		assert_int_equal(node_of(tree, o.topology.l, 0).load, total);
+		assert_int_equal(tree_node_of(tree, o.topology.l, 0).load, total);
 		eh_tree_free(tree);
 	}
 }

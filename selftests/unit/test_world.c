@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The live hierarchy in simulated time, while nothing fails: how it starts, what it knows, and where tasks go. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "random.h"
 #include "world_tasks.h"
 

@@ -3,6 +3,9 @@
  * The live hierarchy when nodes die, restart and are cut off: tasks are placed meanwhile, and afterwards each group has one
  * controller again, whose sums are its members'.
  */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "random.h"
 #include "world_tasks.h"
 
