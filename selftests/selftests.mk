@@ -77,7 +77,7 @@ $(O)/selftests/unit/test_kept: WRAP = $(O)/libeh.a
 $(O)/selftests/unit/test_kept: $(O)/helpers/common/stream.o | $(addprefix $(O)/bin/,ehlaunch ehfiles)
 
 # These start home's end of a job.
-$(patsubst %.c,$(O)/%,$(shell grep -lE '"stub_(home|files)\.h"' $(UNIT_SRC))): | $(O)/bin/ehstub
+$(patsubst %.c,$(O)/%,$(shell grep -l '"stub_home.h"' $(UNIT_SRC))): | $(O)/bin/ehstub
 
 # It counts the signatures that are checked.
 $(O)/selftests/unit/test_parts: WRAP = -Wl,--wrap=sign_check
@@ -99,7 +99,7 @@ $(O)/selftests/unit/test_confined: $(call objects,$(addprefix helpers/ehlaunch/,
 $(O)/selftests/unit/test_exposition: $(O)/tools/ehmetrics/exposition.o
 
 # Those that start the executor's end of a job.
-$(patsubst %.c,$(O)/%,$(shell grep -l '"guest_steps.h"' $(UNIT_SRC))): $(O)/bin/ehlaunch
+$(patsubst %.c,$(O)/%,$(shell grep -l '"guest_home.h"' $(UNIT_SRC))): $(O)/bin/ehlaunch
 # What these start. An agent looks for them beside its own program, which is the test.
 $(O)/selftests/unit/ehl%: | $(O)/bin/ehl%
 	@mkdir -p $(@D)

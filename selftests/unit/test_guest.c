@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The executor's end of a job: starts, output, signals, stops, ends. Programs really run. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "guest_steps.h"
+#include "base/clock.h"
+#include "guest_home.h"
 
 static void run_all(struct home *h, uint32_t flags, const char *script)
 {
@@ -514,7 +522,7 @@ static void test_limit(void **state)
 	home_until(h, h->ngot[1] && strchr(home_got(h, 1), '\n'));
 	h->attached.limit_ms = 300;
 	home_send_frame(h, FRAME_DETACHED, NULL, 0);
-	job_end_detach(&h->end, home_now());
+	job_end_detach(&h->end, clock_ms());
 	home_attach(h);
 	home_send_frame(h, FRAME_DETACHED, NULL, 0);
 	waitpid(h->guest, &status, 0);
@@ -532,8 +540,8 @@ static void test_killed(void **state)
 	home_until(h, home_has(h, "started"));
 	kill(h->guest, SIGKILL);
 	waitpid(h->guest, NULL, 0);
-	for (int64_t until = home_now() + HOME_PATIENCE_MS; process_state(h->program) == 'S';) {
-		assert_true(home_now() < until);
+	for (uint64_t until = clock_ms() + HOME_PATIENCE_MS; process_state(h->program) == 'S';) {
+		assert_true(clock_ms() < until);
 		usleep(1000);
 	}
 	home_free(h);

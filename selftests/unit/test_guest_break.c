@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The executor's end of a job when its connection breaks, at random points too. In a network namespace
  * of its own, in which this is the agent. */
-#include "guest_steps.h"
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent_socket.h"
+#include "base/clock.h"
+#include "guest_home.h"
 #include "helpers/common/agent_address.h"
 #include "random.h"
 
@@ -27,7 +34,7 @@ static void agent_ends(struct home *h)
 	close(h->socket);
 	h->socket = -1;
 	h->have = h->from = h->to = 0;
-	job_end_detach(&h->end, home_now());
+	job_end_detach(&h->end, clock_ms());
 }
 
 /* Another one is there, which the guest finds, and says who it is. */
@@ -62,7 +69,7 @@ static void agent_begins(struct home *h)
 static void link_breaks(struct home *h)
 {
 	home_send_frame(h, FRAME_DETACHED, NULL, 0);
-	job_end_detach(&h->end, home_now());
+	job_end_detach(&h->end, clock_ms());
 	for (uint64_t n = random_below(20); n; n--)
 		home_step(h, random_below(2));
 	home_attach(h);
@@ -90,7 +97,7 @@ static void test_bulk(void **state)
 	text[n] = '\0';
 	for (int round = 0; round < 3; round++) {
 		struct home *h = home_new();
-		int64_t until = home_now() + HOME_PATIENCE_MS;
+		uint64_t until = clock_ms() + HOME_PATIENCE_MS;
 
 		home_input(h, text);
 		h->ahead = round;
@@ -100,7 +107,7 @@ static void test_bulk(void **state)
 		home_run(h, PIPES, "tee /dev/stderr; exit 7");
 		home_until(h, home_has(h, "started"));
 		while (!home_has(h, "exit")) {
-			assert_true(home_now() < until);
+			assert_true(clock_ms() < until);
 			for (uint64_t steps = 1 + random_below(10); steps; steps--)
 				home_step(h, 10);
 			if (!home_has(h, "exit")) {
@@ -182,8 +189,8 @@ static void test_ends_alone(void **state)
 	snprintf(name, sizeof(name), "/proc/%u", h->program);
 	agent_ends(h);
 	kill(h->program, SIGCONT);
-	for (int64_t until = home_now() + HOME_PATIENCE_MS; !access(name, F_OK); usleep(1000))
-		assert_true(home_now() < until);
+	for (uint64_t until = clock_ms() + HOME_PATIENCE_MS; !access(name, F_OK); usleep(1000))
+		assert_true(clock_ms() < until);
 	agent_begins(h);
 	home_until(h, home_has(h, "exit"));
 	assert_int_equal(h->use.status, 0x400);
@@ -227,11 +234,11 @@ static void test_window(void **state)
 /* Waits for the guest to end, alone. Returns its status. */
 static int ends_by_itself(struct home *h)
 {
-	int64_t until = home_now() + HOME_PATIENCE_MS;
+	uint64_t until = clock_ms() + HOME_PATIENCE_MS;
 	int status;
 
 	while (waitpid(h->guest, &status, WNOHANG) != h->guest) {
-		if (home_now() > until) {
+		if (clock_ms() > until) {
 			kill(h->guest, SIGKILL);
 			fail_msg("it waits for an agent");
 		}
@@ -276,8 +283,8 @@ static void test_limit_of_stopped(void **state)
 	snprintf(name, sizeof(name), "/proc/%u", h->program);
 	kill(h->program, SIGKILL);
 	/* Home never acknowledges its end. */
-	for (int64_t until = home_now() + HOME_PATIENCE_MS; !access(name, F_OK); usleep(1000))
-		assert_true(home_now() < until);
+	for (uint64_t until = clock_ms() + HOME_PATIENCE_MS; !access(name, F_OK); usleep(1000))
+		assert_true(clock_ms() < until);
 	agent_ends(h);
 	status = ends_by_itself(h);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
@@ -297,8 +304,8 @@ static void test_limit_of_paused(void **state)
 	home_until(h, home_has(h, "started"));
 	snprintf(name, sizeof(name), "/proc/%u", h->program);
 	kill(h->program, SIGKILL);
-	for (int64_t until = home_now() + HOME_PATIENCE_MS; !access(name, F_OK); usleep(1000))
-		assert_true(home_now() < until);
+	for (uint64_t until = clock_ms() + HOME_PATIENCE_MS; !access(name, F_OK); usleep(1000))
+		assert_true(clock_ms() < until);
 	frame_put_u32(stopped, 1);
 	home_send_frame(h, FRAME_PAUSED, stopped, sizeof(stopped));
 	agent_ends(h);

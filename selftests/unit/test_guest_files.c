@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Open files of a program beside descriptors 0 to 2, and files that it has itself. */
-#include "guest_steps.h"
-#include "temp.h"
-
+#include <linux/ehsched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <linux/ehsched.h>
+#include <unistd.h>
+
+#include "guest_home.h"
+#include "temp.h"
 
 #define FIRST JOB_CHANNEL_FILES
 

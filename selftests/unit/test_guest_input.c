@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Input of a program through a pipe: what it reads is taken from home, and nothing else. */
-#include "guest_steps.h"
+#include <signal.h>
+#include <stdlib.h>
+
+#include "guest_home.h"
 #include "random.h"
 
 #define STOP "kill -STOP $$;"

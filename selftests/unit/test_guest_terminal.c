@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A program with a terminal, and home's end of it. */
-#include "guest_steps.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guest_home.h"
 
 #define TERMINAL JOB_CHANNEL_TERMINAL
 #define TTYS (PIPES | JOB_TTYS | JOB_CTTY)

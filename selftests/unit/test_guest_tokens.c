@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tokens of make's jobserver at the executor's end: one pipe for all processes of the program. */
-#include "guest_steps.h"
+#include <signal.h>
+#include <string.h>
+
+#include "guest_home.h"
 
 #define FROM JOB_CHANNEL_FILES
 #define TO (JOB_CHANNEL_FILES + 1)

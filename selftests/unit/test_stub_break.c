@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* build/bin/ehstub: connections that break, agents that go and come, losses and second runs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdbool.h>
-#include <cmocka.h>
-
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "random.h"
 #include "stub_home.h"
 #include "temp.h"
@@ -16,19 +17,19 @@
 /* ---- breaks ---- */
 
 /* The agents lose the way to each other, and find it again. */
-static void detach(struct home *h)
+static void detach(struct stub_home *h)
 {
-	home_frame(h, FRAME_DETACHED, NULL, 0);
-	job_end_detach(&h->far, home_now());
+	stub_frame(h, FRAME_DETACHED, NULL, 0);
+	job_end_detach(&h->far, clock_ms());
 }
 
 /* Bulk data both ways, with a break of the connection or of the way at random moments. */
 static void test_breaks(void **state)
 {
 	static uint8_t there[300000], back[300000], typed[300000];
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	size_t sent = 0, have = 0, fed = 0, taken = 0;
-	const int64_t end = home_now() + HOME_LIMIT_MS;
+	const uint64_t end = clock_ms() + STUB_LIMIT_MS;
 	unsigned int cuts = 0, ways = 0;
 	int in[2], out[2];
 	ssize_t n;
@@ -37,16 +38,16 @@ static void test_breaks(void **state)
 		there[i] = random_64();
 		typed[i] = random_64();
 	}
-	home_null(h, 3);
-	home_pipe(in);
-	home_pipe(out);
+	stub_null(h, 3);
+	stub_pipe(in);
+	stub_pipe(out);
 	fcntl(in[1], F_SETFL, O_NONBLOCK);
 	fcntl(out[0], F_SETFL, O_NONBLOCK);
 	h->fds[0] = in[0];
 	h->fds[1] = out[1];
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	while (have < sizeof(back) || h->length < sizeof(typed)) {
-		if (home_now() > end)
+		if (clock_ms() > end)
 			fail_msg("stands at %zu of %zu out, %zu of %zu in, %llu granted, ahead %d",
 				 have, sent, h->length, fed,
 				 (unsigned long long)job_end_granted(&h->far, 0), h->ahead);
@@ -68,21 +69,21 @@ static void test_breaks(void **state)
 		else if (!job_end_granted(&h->far, 0))
 			job_end_grant(&h->far, 0, 8192);
 		taken = h->length;
-		home_step(h);
+		stub_step(h);
 		n = read(out[0], back + have,
 			 have + 3000 < sizeof(back) ? 3000 : sizeof(back) - have);
 		have += n > 0 ? n : 0;
 		if (h->agent < 0 || random_below(8))
 			continue;
 		if (random_below(2)) {
-			home_cut(h);
+			stub_cut(h);
 			cuts++;
 		} else {
 			detach(h);
 			for (uint64_t i = random_below(4); i && h->agent >= 0; i--)
-				home_step(h);
+				stub_step(h);
 			if (h->agent >= 0)
-				home_attach(h);
+				stub_attach(h);
 			ways++;
 		}
 	}
@@ -90,28 +91,28 @@ static void test_breaks(void **state)
 	assert_memory_equal(there, back, sizeof(back));
 	assert_memory_equal(typed, h->data, sizeof(typed));
 	UNTIL(h, h->agent >= 0);
-	home_over(h, 0);
+	stub_over(h, 0);
 	close(in[1]);
 	close(out[0]);
 }
 
 static void test_agent_back(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int out[2];
 
-	home_null(h, 3);
-	home_pipe(out);
+	stub_null(h, 3);
+	stub_pipe(out);
 	h->fds[1] = out[1];
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	close(h->listener);
-	home_cut(h);
+	stub_cut(h);
 	kill(h->stub, SIGUSR1);
-	home_print(h, 1, "while it was away\n", 18);
+	stub_print(h, 1, "while it was away\n", 18);
 	for (int i = 0; i < 10; i++)
-		home_step(h);
+		stub_step(h);
 	assert_false(h->ended);
-	h->listener = home_listen();
+	h->listener = stub_listen();
 	UNTIL(h, h->attaches == 1);
 	assert_string_equal(h->attach.token, "TOKEN");
 	assert_string_equal(h->attach.id, "0.0-1");
@@ -121,9 +122,9 @@ static void test_agent_back(void **state)
 	assert_int_equal(h->attach.started_ms, 1);
 	assert_false(h->attach.executor);
 	UNTIL(h, h->signals[SIGUSR1] == 1);
-	UNTIL(h, home_poll(out[0], POLLIN));
-	assert_string_equal(home_content(out[0]), "while it was away\n");
-	home_over(h, 0);
+	UNTIL(h, stub_poll(out[0], POLLIN));
+	assert_string_equal(stub_content(out[0]), "while it was away\n");
+	stub_over(h, 0);
 	close(out[0]);
 }
 
@@ -131,11 +132,11 @@ static void test_agent_back(void **state)
 
 enum how { GONE, LIMIT, AWAY };
 
-static void lose(struct home *h, enum how how)
+static void lose(struct stub_home *h, enum how how)
 {
 	switch (how) {
 	case GONE:
-		home_frame(h, FRAME_GONE, "ended", 5);
+		stub_frame(h, FRAME_GONE, "ended", 5);
 		break;
 	case LIMIT:
 		detach(h);
@@ -143,7 +144,7 @@ static void lose(struct home *h, enum how how)
 	case AWAY:
 		close(h->listener);
 		h->listener = -1;
-		home_cut(h);
+		stub_cut(h);
 		break;
 	}
 }
@@ -162,89 +163,89 @@ static void test_lost(void **state)
 	};
 
 	for (enum how how = GONE; how <= AWAY; how++) {
-		struct home *h = home_open();
+		struct stub_home *h = stub_open();
 		int out[2], err[2];
 
-		home_null(h, 3);
-		home_pipe(out);
-		home_pipe(err);
+		stub_null(h, 3);
+		stub_pipe(out);
+		stub_pipe(err);
 		h->fds[1] = out[1];
 		h->fds[2] = err[1];
 		h->attached.limit_ms = 300;
-		home_run(h, NULL, "7");
-		home_print(h, 1, "before\n", 7);
-		UNTIL(h, home_poll(out[0], POLLIN));
+		stub_run(h, NULL, "7");
+		stub_print(h, 1, "before\n", 7);
+		UNTIL(h, stub_poll(out[0], POLLIN));
 		lose(h, how);
 		UNTIL(h, h->ended);
 		assert_int_equal(h->status, SIGKILL);
-		assert_string_equal(home_content(out[0]), "before\n");
-		assert_string_equal(home_content(err[0]), texts[how]);
+		assert_string_equal(stub_content(out[0]), "before\n");
+		assert_string_equal(stub_content(err[0]), texts[how]);
 		while (h->agent >= 0)
-			home_step(h);
+			stub_step(h);
 		assert_int_equal(h->notes[NOTE_LOST], how != AWAY);
 		close(out[0]);
 		close(err[0]);
-		home_close(h);
+		stub_close(h);
 	}
 }
 
 /* The task itself has ended: that its children are lost does not change how. */
 static void test_lost_children(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int out[2];
 
-	home_null(h, 3);
-	home_pipe(out);
+	stub_null(h, 3);
+	stub_pipe(out);
 	h->fds[1] = out[1];
 	h->attached.limit_ms = 100;
-	home_run(h, NULL, "7");
-	home_exit(h, 0, true);
+	stub_run(h, NULL, "7");
+	stub_exit(h, 0, true);
 	UNTIL(h, h->ended);
 	assert_int_equal(h->status, 0);
 	detach(h);
-	UNTIL(h, home_poll(out[0], 0) & POLLHUP);
-	assert_string_equal(home_content(out[0]), "");
+	UNTIL(h, stub_poll(out[0], 0) & POLLHUP);
+	assert_string_equal(stub_content(out[0]), "");
 	close(out[0]);
-	home_close(h);
+	stub_close(h);
 }
 
 /* ---- second runs ---- */
 
 /* What it wrote in both runs together, after the loss. */
-static const char *run_again(struct home *h, int out, int *status)
+static const char *run_again(struct stub_home *h, int out, int *status)
 {
-	home_frame(h, FRAME_GONE, "", 0);
+	stub_frame(h, FRAME_GONE, "", 0);
 	UNTIL(h, h->ended);
 	while (h->agent >= 0)
-		home_step(h);
+		stub_step(h);
 	*status = h->status;
-	return home_content(out);
+	return stub_content(out);
 }
 
 static void test_rerun_file(void **state)
 {
 	const struct job_message stopped = { .what = JOB_STOPPED, .signal = SIGSTOP };
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	FILE *f = tmpfile();
 	int out[2], status;
 
-	home_null(h, 3);
-	home_pipe(out);
+	stub_null(h, 3);
+	stub_pipe(out);
 	assert_int_equal(write(fileno(f), "0123456789", 10), 10);
 	lseek(fileno(f), 4, SEEK_SET);
 	h->fds[0] = dup(fileno(f));
 	h->fds[1] = h->fds[2] = out[1];
-	home_run(h, "--retry", "@auto");
+	stub_run(h, "--retry", "@auto");
 	UNTIL(h, h->ends[0]);
 	job_end_read(&h->far, 0, 5);
-	home_say(h, &stopped);
+	stub_say(h, &stopped);
 	UNTIL(h, h->stopped);
 	assert_int_equal(lseek(fileno(f), 0, SEEK_CUR), 9);
 	kill(h->stub, SIGCONT);
 	UNTIL(h, !h->stopped);
-	home_print(h, 1, "there\n", 6);
-	UNTIL(h, home_poll(out[0], POLLIN));
+	stub_print(h, 1, "there\n", 6);
+	UNTIL(h, stub_poll(out[0], POLLIN));
 	assert_string_equal(run_again(h, out[0], &status),
 			    "there\nehsched: lost there while it ran this task (0.0-1); it is run "
 			    "again here\nhere\n456789");
@@ -252,25 +253,25 @@ static void test_rerun_file(void **state)
 	assert_int_equal(h->notes[NOTE_RERUN], 1);
 	fclose(f);
 	close(out[0]);
-	home_close(h);
+	stub_close(h);
 }
 
 static void test_rerun_pipe(void **state)
 {
 	for (int used = 0; used < 2; used++) {
-		struct home *h = home_open();
+		struct stub_home *h = stub_open();
 		int in[2], out[2], status;
 		const char *text;
 
-		home_null(h, 3);
-		home_pipe(in);
-		home_pipe(out);
+		stub_null(h, 3);
+		stub_pipe(in);
+		stub_pipe(out);
 		h->fds[0] = in[0];
 		h->fds[1] = h->fds[2] = out[1];
 		assert_int_equal(write(in[1], "abc\n", 4), 4);
 		close(in[1]);
 		h->attached.retry = true;
-		home_run(h, NULL, "7");
+		stub_run(h, NULL, "7");
 		UNTIL(h, h->offers[0]);
 		if (used) {
 			job_end_grant(&h->far, 0, 1);
@@ -284,19 +285,19 @@ static void test_rerun_pipe(void **state)
 		else
 			assert_non_null(strstr(text, "run again here\nhere\nabc\n"));
 		close(out[0]);
-		home_close(h);
+		stub_close(h);
 	}
 }
 
 static void test_rerun_told_to_end(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int out[2], status;
 
-	home_null(h, 3);
-	home_pipe(out);
+	stub_null(h, 3);
+	stub_pipe(out);
 	h->fds[1] = h->fds[2] = out[1];
-	home_run(h, "--retry", "@auto");
+	stub_run(h, "--retry", "@auto");
 	kill(h->stub, SIGTERM);
 	UNTIL(h, h->signals[SIGTERM]);
 	assert_non_null(
@@ -304,7 +305,7 @@ static void test_rerun_told_to_end(void **state)
 	assert_int_equal(status, SIGKILL);
 	assert_int_equal(h->notes[NOTE_LOST], 1);
 	close(out[0]);
-	home_close(h);
+	stub_close(h);
 }
 
 /* ---- what the task has left ---- */
@@ -316,38 +317,38 @@ static void test_lock_kept(void **state)
 
 	for (int retry = 0; retry < 2; retry++) {
 		char path[TEMP_PATH];
-		struct home *h = home_open();
+		struct stub_home *h = stub_open();
 		int out[2], fd = mkstemp(temp_path(path, "stub.XXXXXX")), other;
-		const int64_t began = home_now();
+		const uint64_t began = clock_ms();
 
 		assert_return_code(fd, errno);
 		other = open(path, O_RDONLY | O_CLOEXEC);
 		assert_return_code(flock(other, LOCK_EX), errno);
 		close(fd);
 		fd = open(path, O_WRONLY | O_CLOEXEC);
-		home_null(h, 3);
-		home_pipe(out);
+		stub_null(h, 3);
+		stub_pipe(out);
 		h->fds[1] = h->fds[2] = out[1];
 		h->more[h->nmore].fd = fd;
 		h->more[h->nmore++].number = 9;
 		h->opens = true;
 		h->attached.limit_ms = 200;
 		h->attached.retry = retry;
-		home_run(h, NULL, "7");
-		m.channel = home_channel(h, 9);
-		home_say(h, &m);
-		home_exit(h, 0, false);
+		stub_run(h, NULL, "7");
+		m.channel = stub_channel(h, 9);
+		stub_say(h, &m);
+		stub_exit(h, 0, false);
 		UNTIL(h, h->ended && (h->notes[NOTE_LOST] || h->notes[NOTE_RERUN]));
 		/* It must not say that the lock is its parent's. */
 		assert_int_equal(h->notes[NOTE_RERUN], 0);
 		assert_int_equal(h->status, SIGKILL);
-		assert_true(home_now() - began >= 200);
+		assert_true(clock_ms() - began >= 200);
 		assert_int_equal(h->notes[NOTE_ENDED], 0);
 		assert_string_equal(
-			home_content(out[0]),
+			stub_content(out[0]),
 			"ehsched: another process here has the lock that there had for this "
 			"task (0.0-1); it is reported as killed\n");
-		home_close(h);
+		stub_close(h);
 		close(out[0]);
 		close(other);
 		unlink(path);
@@ -368,6 +369,6 @@ int main(void)
 	};
 
 	random_begin();
-	home_program();
+	stub_program();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

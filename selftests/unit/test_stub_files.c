@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* build/bin/ehstub with more descriptors than 0 to 2, and with files that the executor opens itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdbool.h>
-#include <cmocka.h>
-
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "stub_files.h"
+#include "stub_home.h"
 #include "temp.h"
 
 static char path[TEMP_PATH];
@@ -35,46 +34,46 @@ static int files_make(const char *text, int flags)
 
 static void test_none(void **state)
 {
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	assert_int_equal(h->nfiles, 0);
 	assert_int_equal(h->ndescriptors, 0);
-	home_over(h, 0);
+	stub_over(h, 0);
 }
 
 static void test_list(void **state)
 {
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 	int in[2], out[2], one[2], sockets[2];
 
-	home_pipe(in);
-	home_pipe(out);
-	home_pipe(one);
+	stub_pipe(in);
+	stub_pipe(out);
+	stub_pipe(one);
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), errno);
 	close(h->fds[1]);
 	h->fds[1] = one[1];
 	fcntl(in[0], F_SETFL, O_NONBLOCK);
-	files_give(h, 9, in[0]);
-	files_give(h, 63, in[0]);
-	files_give(h, 5, out[1]);
-	files_give(h, 6, one[1]);
-	files_give(h, 200, sockets[1]);
-	files_give(h, 20, open("/dev/zero", O_RDONLY | O_CLOEXEC));
-	home_run(h, NULL, "@0.1");
+	stub_give(h, 9, in[0]);
+	stub_give(h, 63, in[0]);
+	stub_give(h, 5, out[1]);
+	stub_give(h, 6, one[1]);
+	stub_give(h, 200, sockets[1]);
+	stub_give(h, 20, open("/dev/zero", O_RDONLY | O_CLOEXEC));
+	stub_run(h, NULL, "@0.1");
 	assert_int_equal(h->ndescriptors, 6);
 	assert_int_equal(h->nfiles, 4);
 	for (uint32_t i = 1; i < h->ndescriptors; i++)
 		assert_true(h->descriptors[i].number > h->descriptors[i - 1].number);
-	assert_int_equal(files_channel(h, 6), 1);
-	assert_int_equal(files_channel(h, 9), files_channel(h, 63));
-	assert_int_equal(files_of(h, 9)->kind, JOB_STREAM);
-	assert_int_equal(files_of(h, 9)->flags, JOB_OPEN_READ | JOB_OPEN_NONBLOCK);
-	assert_int_equal(files_of(h, 5)->flags, JOB_OPEN_WRITE);
-	assert_int_equal(files_of(h, 200)->kind, JOB_SOCKET);
-	assert_int_equal(files_of(h, 20)->kind, JOB_DEVICE);
-	assert_int_equal(files_of(h, 20)->ino, 5);
-	home_over(h, 0);
+	assert_int_equal(stub_file_channel(h, 6), 1);
+	assert_int_equal(stub_file_channel(h, 9), stub_file_channel(h, 63));
+	assert_int_equal(stub_file(h, 9)->kind, JOB_STREAM);
+	assert_int_equal(stub_file(h, 9)->flags, JOB_OPEN_READ | JOB_OPEN_NONBLOCK);
+	assert_int_equal(stub_file(h, 5)->flags, JOB_OPEN_WRITE);
+	assert_int_equal(stub_file(h, 200)->kind, JOB_SOCKET);
+	assert_int_equal(stub_file(h, 20)->kind, JOB_DEVICE);
+	assert_int_equal(stub_file(h, 20)->ino, 5);
+	stub_over(h, 0);
 	close(in[1]);
 	close(out[0]);
 	close(one[0]);
@@ -112,46 +111,46 @@ static void test_refused(void **state)
 {
 	for (int kind = 0; kind < 8; kind++) {
 		for (int named = 0; named < 2; named++) {
-			struct home *h = files_open();
+			struct stub_home *h = stub_open_null();
 			char script[] = "[ -e /proc/self/fd/7 ] && echo here";
 			int out[2];
 
-			home_pipe(out);
+			stub_pipe(out);
 			close(h->fds[1]);
 			close(h->fds[2]);
 			h->fds[1] = h->fds[2] = out[1];
-			files_give(h, 7, files_odd(kind));
-			home_start(h, NULL, named ? "@0.1" : "@auto", "/bin/sh", script);
+			stub_give(h, 7, files_odd(kind));
+			stub_start(h, NULL, named ? "@0.1" : "@auto", "/bin/sh", script);
 			UNTIL(h, h->ended);
 			assert_false(h->job);
 			if (named) {
-				const char *text = home_content(out[0]);
+				const char *text = stub_content(out[0]);
 
 				assert_int_equal(h->status, 1 << 8);
 				assert_memory_equal(text, "ehctl exec: descriptor 7 ", 25);
 			} else {
 				assert_int_equal(h->status, 0);
-				assert_string_equal(home_content(out[0]), "here\n");
+				assert_string_equal(stub_content(out[0]), "here\n");
 			}
 			close(out[0]);
-			home_close(h);
+			stub_close(h);
 		}
 	}
 }
 
 static void test_too_many(void **state)
 {
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 	int in[2];
 
 	/* Duplicates are one. */
-	home_pipe(in);
+	stub_pipe(in);
 	for (int i = 0; i < 12; i++)
-		files_give(h, 10 + i, in[0]);
-	home_run(h, NULL, "7");
+		stub_give(h, 10 + i, in[0]);
+	stub_run(h, NULL, "7");
 	assert_int_equal(h->nfiles, 1);
 	assert_int_equal(h->ndescriptors, 12);
-	home_over(h, 0);
+	stub_over(h, 0);
 	close(in[1]);
 }
 
@@ -160,75 +159,75 @@ static void test_too_many(void **state)
 static void test_streams(void **state)
 {
 	struct job_message end = { .what = JOB_END };
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 	int in[2], out[2];
 	uint32_t from, to;
 
-	home_pipe(in);
-	home_pipe(out);
-	files_give(h, 9, in[0]);
-	files_give(h, 5, out[1]);
-	files_give(h, 6, out[1]);
+	stub_pipe(in);
+	stub_pipe(out);
+	stub_give(h, 9, in[0]);
+	stub_give(h, 5, out[1]);
+	stub_give(h, 6, out[1]);
 	assert_int_equal(write(in[1], "1\n2\n3\n", 6), 6);
-	home_run(h, NULL, "7");
-	from = files_channel(h, 9);
-	to = files_channel(h, 5);
-	assert_int_equal(files_channel(h, 6), to);
+	stub_run(h, NULL, "7");
+	from = stub_file_channel(h, 9);
+	to = stub_file_channel(h, 5);
+	assert_int_equal(stub_file_channel(h, 6), to);
 	UNTIL(h, h->offers[from]);
 	assert_int_equal(h->length, 0);
 	job_end_grant(&h->far, from, 2);
 	UNTIL(h, h->length == 2);
-	home_print(h, to, "five\n", 5);
-	UNTIL(h, home_poll(out[0], POLLIN) & POLLIN);
-	assert_string_equal(home_content(out[0]), "five\n");
+	stub_print(h, to, "five\n", 5);
+	UNTIL(h, stub_poll(out[0], POLLIN) & POLLIN);
+	assert_string_equal(stub_content(out[0]), "five\n");
 	/* All of its descriptors are closed then. */
 	end.channel = to;
-	home_say(h, &end);
-	UNTIL(h, home_poll(out[0], 0) & POLLHUP);
+	stub_say(h, &end);
+	UNTIL(h, stub_poll(out[0], 0) & POLLHUP);
 	close(in[1]);
 	UNTIL(h, h->offers[from] == 2);
 	job_end_grant(&h->far, from, 100);
 	UNTIL(h, h->length == 6);
 	UNTIL(h, h->ends[from]);
-	home_over(h, 0);
+	stub_over(h, 0);
 	close(out[0]);
 }
 
 static void test_closed(void **state)
 {
 	struct job_message closed = { .what = JOB_CLOSED };
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 	int in[2], out[2];
 
-	home_pipe(in);
-	home_pipe(out);
-	files_give(h, 3, in[0]);
-	files_give(h, 8, in[0]);
-	files_give(h, 4, out[1]);
-	home_run(h, NULL, "7");
-	closed.channel = files_channel(h, 3);
-	home_say(h, &closed);
-	UNTIL(h, home_poll(in[1], 0) & POLLERR);
+	stub_pipe(in);
+	stub_pipe(out);
+	stub_give(h, 3, in[0]);
+	stub_give(h, 8, in[0]);
+	stub_give(h, 4, out[1]);
+	stub_run(h, NULL, "7");
+	closed.channel = stub_file_channel(h, 3);
+	stub_say(h, &closed);
+	UNTIL(h, stub_poll(in[1], 0) & POLLERR);
 	close(out[0]);
-	UNTIL(h, h->closed[files_channel(h, 4)]);
-	home_over(h, 0);
+	UNTIL(h, h->closed[stub_file_channel(h, 4)]);
+	stub_over(h, 0);
 	close(in[1]);
 }
 
 static void test_socket(void **state)
 {
 	struct job_message m = { .what = JOB_END };
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 	char text[16] = "";
 	int sockets[2];
 	uint32_t both;
 
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), errno);
-	files_give(h, 3, sockets[1]);
-	home_run(h, NULL, "7");
-	both = files_channel(h, 3);
-	home_print(h, both, "question", 8);
-	UNTIL(h, home_poll(sockets[0], POLLIN) & POLLIN);
+	stub_give(h, 3, sockets[1]);
+	stub_run(h, NULL, "7");
+	both = stub_file_channel(h, 3);
+	stub_print(h, both, "question", 8);
+	UNTIL(h, stub_poll(sockets[0], POLLIN) & POLLIN);
 	assert_int_equal(read(sockets[0], text, sizeof(text)), 8);
 	assert_int_equal(write(sockets[0], "answer", 6), 6);
 	UNTIL(h, h->offers[both]);
@@ -236,13 +235,13 @@ static void test_socket(void **state)
 	UNTIL(h, h->length == 6);
 	/* The program closes it: first one direction, then the other. */
 	m.channel = both;
-	home_say(h, &m);
-	home_step(h);
-	assert_false(home_poll(sockets[0], 0) & POLLHUP);
+	stub_say(h, &m);
+	stub_step(h);
+	assert_false(stub_poll(sockets[0], 0) & POLLHUP);
 	m.what = JOB_CLOSED;
-	home_say(h, &m);
-	UNTIL(h, home_poll(sockets[0], 0) & POLLHUP);
-	home_over(h, 0);
+	stub_say(h, &m);
+	UNTIL(h, stub_poll(sockets[0], 0) & POLLHUP);
+	stub_over(h, 0);
 	close(sockets[0]);
 }
 
@@ -252,32 +251,32 @@ static void test_few(void **state)
 	static const struct rlimit few = { 10, 10 }, enough = { 32, 32 };
 
 	for (int i = 0; i < 2; i++) {
-		struct home *h = files_open();
+		struct stub_home *h = stub_open_null();
 		int one[2], two[2], out[2];
 
 		assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, one), errno);
 		assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, two), errno);
-		home_pipe(out);
+		stub_pipe(out);
 		close(h->fds[1]);
 		h->fds[1] = out[1];
-		files_give(h, 3, one[1]);
-		files_give(h, 4, two[1]);
+		stub_give(h, 3, one[1]);
+		stub_give(h, 4, two[1]);
 		h->few = i ? &enough : &few;
 		h->no_more = true;
-		home_start(h, NULL, "7", "/bin/sh", "ulimit -n");
+		stub_start(h, NULL, "7", "/bin/sh", "ulimit -n");
 		UNTIL(h, h->job || h->ended);
 		assert_int_equal(h->job, i);
 		if (h->job) {
-			home_begin(h);
+			stub_begin(h);
 			assert_int_equal(write(two[0], "text", 4), 4);
-			UNTIL(h, h->offers[files_channel(h, 4)]);
-			home_ends(h, 0);
+			UNTIL(h, h->offers[stub_file_channel(h, 4)]);
+			stub_ends(h, 0);
 		}
-		assert_string_equal(home_content(out[0]), i ? "" : "10\n");
+		assert_string_equal(stub_content(out[0]), i ? "" : "10\n");
 		close(out[0]);
 		close(one[0]);
 		close(two[0]);
-		home_close(h);
+		stub_close(h);
 	}
 }
 
@@ -287,22 +286,22 @@ static void test_real(void **state)
 {
 	struct job_message m = { .what = JOB_SEEK, .offset = 7 };
 	int fd = files_make("0123456789", O_RDONLY), keep = fcntl(fd, F_DUPFD_CLOEXEC, 10);
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 
 	lseek(fd, 2, SEEK_SET);
 	close(h->fds[0]);
 	h->fds[0] = fd;
 	h->opens = true;
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	assert_false(h->flags & JOB_FD(0));
-	assert_int_equal(files_of(h, 0)->kind, JOB_REAL);
-	assert_int_equal(files_of(h, 0)->flags, JOB_OPEN_READ | JOB_OPEN_OR_STREAM);
-	assert_int_equal(files_of(h, 0)->offset, 2);
-	m.channel = files_channel(h, 0);
-	home_say(h, &m);
-	home_ends(h, 0);
+	assert_int_equal(stub_file(h, 0)->kind, JOB_REAL);
+	assert_int_equal(stub_file(h, 0)->flags, JOB_OPEN_READ | JOB_OPEN_OR_STREAM);
+	assert_int_equal(stub_file(h, 0)->offset, 2);
+	m.channel = stub_file_channel(h, 0);
+	stub_say(h, &m);
+	stub_ends(h, 0);
 	assert_int_equal(h->offers[m.channel], 0);
-	home_close(h);
+	stub_close(h);
 	assert_int_equal(lseek(keep, 0, SEEK_CUR), 7);
 	close(keep);
 	unlink(path);
@@ -312,18 +311,18 @@ static void test_real(void **state)
 static void test_not_there(void **state)
 {
 	int fd = files_make("0123456789", O_RDONLY), keep = fcntl(fd, F_DUPFD_CLOEXEC, 10);
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 	uint32_t channel;
 
 	close(h->fds[0]);
 	h->fds[0] = fd;
-	home_run(h, NULL, "7");
-	channel = files_channel(h, 0);
+	stub_run(h, NULL, "7");
+	channel = stub_file_channel(h, 0);
 	UNTIL(h, h->ends[channel]);
 	assert_true(h->ahead);
 	assert_int_equal(h->length, 10);
 	job_end_read(&h->far, channel, 3);
-	home_over(h, 0);
+	stub_over(h, 0);
 	assert_int_equal(lseek(keep, 0, SEEK_CUR), 3);
 	close(keep);
 	unlink(path);
@@ -359,12 +358,12 @@ static void test_shared(void **state)
 	/* Again with a stub that cannot see what its parent has: it may be shared. */
 	for (size_t turn = 0; turn < 2 * n; turn++) {
 		const size_t i = turn % n;
-		struct home *h;
+		struct stub_home *h;
 		int fd, keep = -1;
 
 		if (turn >= n && !cases[i].shared)
 			continue;
-		h = files_open();
+		h = stub_open_null();
 		h->weak = turn >= n;
 		fd = files_make(cases[i].text, cases[i].flags);
 		lseek(fd, cases[i].at, SEEK_SET);
@@ -374,31 +373,31 @@ static void test_shared(void **state)
 			close(h->fds[cases[i].number]);
 			h->fds[cases[i].number] = fd;
 		} else {
-			files_give(h, cases[i].number, fd);
+			stub_give(h, cases[i].number, fd);
 		}
 		h->opens = true;
 		/* Its parent closes it a moment after the fork. */
 		if (!cases[i].shared)
-			home_hold(h);
-		home_start(h, NULL, "@0.1", "/bin/sh", "true");
+			stub_hold(h);
+		stub_start(h, NULL, "@0.1", "/bin/sh", "true");
 		if (!cases[i].shared)
-			home_let(h);
+			stub_let(h);
 		if (cases[i].kind == -1) {
 			UNTIL(h, h->ended);
 			assert_int_equal(h->status, 1 << 8);
-			home_close(h);
+			stub_close(h);
 		} else {
-			home_begin(h);
+			stub_begin(h);
 			if (cases[i].kind == -2) {
 				assert_int_equal(h->nfiles, 0);
 			} else {
-				const struct job_file *f = files_of(h, cases[i].number);
+				const struct job_file *f = stub_file(h, cases[i].number);
 
 				if ((int)f->kind != cases[i].kind || f->flags != cases[i].opened)
 					fail_msg("case %zu: kind %u, flags %u", turn, f->kind,
 						 f->flags);
 			}
-			home_over(h, 0);
+			stub_over(h, 0);
 		}
 		if (keep >= 0)
 			close(keep);
@@ -411,23 +410,23 @@ static void test_lock(void **state)
 {
 	struct job_message m = { .what = JOB_LOCK, .exclusive = true };
 	int fd = files_make("", O_WRONLY), keep = fcntl(fd, F_DUPFD_CLOEXEC, 10), other;
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 
-	files_give(h, 9, fd);
+	stub_give(h, 9, fd);
 	h->opens = true;
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	other = open(path, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(flock(other, LOCK_EX), 0);
-	m.channel = files_channel(h, 9);
-	home_say(h, &m);
-	home_exit(h, 0, false);
+	m.channel = stub_file_channel(h, 9);
+	stub_say(h, &m);
+	stub_exit(h, 0, false);
 	for (int i = 0; i < 10; i++)
-		home_step(h);
+		stub_step(h);
 	assert_false(h->ended);
 	assert_int_equal(flock(other, LOCK_UN), 0);
 	UNTIL(h, h->ended);
 	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
-	home_close(h);
+	stub_close(h);
 	close(keep);
 	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
 	close(other);
@@ -438,14 +437,14 @@ static void test_lock(void **state)
 static void test_locked(void **state)
 {
 	int fd = files_make("", O_WRONLY), keep = fcntl(fd, F_DUPFD_CLOEXEC, 10);
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	files_give(h, 9, fd);
-	home_start(h, NULL, "@0.1", "/bin/true", NULL);
+	stub_give(h, 9, fd);
+	stub_start(h, NULL, "@0.1", "/bin/true", NULL);
 	UNTIL(h, h->ended);
 	assert_int_equal(h->status, 1 << 8);
-	home_close(h);
+	stub_close(h);
 	close(keep);
 	unlink(path);
 }
@@ -453,24 +452,24 @@ static void test_locked(void **state)
 /* The executor is lost before it has read anything: the second run has all of them. */
 static void test_again(void **state)
 {
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 	int in[2], out[2];
 
-	home_pipe(in);
-	home_pipe(out);
-	files_give(h, 3, in[0]);
-	files_give(h, 4, out[1]);
-	files_give(h, 5, out[1]);
+	stub_pipe(in);
+	stub_pipe(out);
+	stub_give(h, 3, in[0]);
+	stub_give(h, 4, out[1]);
+	stub_give(h, 5, out[1]);
 	assert_int_equal(write(in[1], "text\n", 5), 5);
 	close(in[1]);
-	home_start(h, "--retry", "@auto", "/bin/sh", "cat <&3 >&4; echo five >&5");
-	home_begin(h);
-	home_frame(h, FRAME_GONE, "", 0);
+	stub_start(h, "--retry", "@auto", "/bin/sh", "cat <&3 >&4; echo five >&5");
+	stub_begin(h);
+	stub_frame(h, FRAME_GONE, "", 0);
 	UNTIL(h, h->ended);
 	assert_int_equal(h->status, 0);
-	assert_string_equal(home_content(out[0]), "text\nfive\n");
+	assert_string_equal(stub_content(out[0]), "text\nfive\n");
 	close(out[0]);
-	home_close(h);
+	stub_close(h);
 }
 
 int main(void)
@@ -485,6 +484,6 @@ int main(void)
 		cmocka_unit_test(test_locked),	cmocka_unit_test(test_again),
 	};
 
-	home_program();
+	stub_program();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

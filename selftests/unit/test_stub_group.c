@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* build/bin/ehstub as home's end of a job: whom a signal was for, the task or its process group. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdbool.h>
-#include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "stub_home.h"
 
 /* Nobody is left in it. */
-static void no_group(struct home *h)
+static void no_group(struct stub_home *h)
 {
 	assert_int_equal(kill(-h->stub, 0), -1);
 	assert_int_equal(errno, ESRCH);
 }
 
-static void sent_to(struct home *h, pid_t whom, int sig, enum job_reach reach)
+static void sent_to(struct stub_home *h, pid_t whom, int sig, enum job_reach reach)
 {
 	unsigned int before = h->signals[sig];
 
@@ -30,10 +27,10 @@ static void sent_to(struct home *h, pid_t whom, int sig, enum job_reach reach)
 static void test_group(void **state)
 {
 	static const int all[] = { SIGTERM, SIGUSR1, SIGTERM, SIGHUP, 34, 64, 34, SIGTSTP };
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 
-	home_null(h, 3);
-	home_run(h, NULL, "7");
+	stub_null(h, 3);
+	stub_run(h, NULL, "7");
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		sent_to(h, h->stub, all[i], JOB_TO_TASK);
 		sent_to(h, -h->stub, all[i], JOB_TO_GROUP);
@@ -49,19 +46,19 @@ static void test_group(void **state)
 	kill(-h->stub, SIGCONT);
 	UNTIL(h, h->signals[SIGUSR2] == 1 && h->signals[SIGCONT] == 2);
 	sent_to(h, h->stub, SIGUSR2, JOB_TO_TASK);
-	home_exit(h, 0, false);
+	stub_exit(h, 0, false);
 	UNTIL(h, h->ended);
 	no_group(h);
-	home_close(h);
+	stub_close(h);
 }
 
 /* Only the stub of the stopped group goes on. */
 static void test_group_stopped(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 
-	home_null(h, 3);
-	home_run(h, NULL, "7");
+	stub_null(h, 3);
+	stub_run(h, NULL, "7");
 	kill(-h->stub, SIGSTOP);
 	UNTIL(h, h->stopped);
 	kill(h->stub, SIGCONT);
@@ -69,19 +66,19 @@ static void test_group_stopped(void **state)
 	assert_return_code(kill(h->stub, SIGTERM), errno);
 	UNTIL(h, h->signals[SIGTERM] == 1);
 	sent_to(h, -h->stub, SIGUSR1, JOB_TO_GROUP);
-	home_exit(h, SIGTERM, false);
+	stub_exit(h, SIGTERM, false);
 	UNTIL(h, h->ended);
 	no_group(h);
-	home_close(h);
+	stub_close(h);
 }
 
 /* Values come in order, and each comes. */
 static void test_queued(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 
-	home_null(h, 3);
-	home_run(h, NULL, "7");
+	stub_null(h, 3);
+	stub_run(h, NULL, "7");
 	for (int i = 1; i <= 3; i++) {
 		unsigned int before = h->signals[40];
 
@@ -94,21 +91,21 @@ static void test_queued(void **state)
 		assert_int_equal(h->sent.sent.pid, getpid());
 		assert_int_equal(h->sent.sent.uid, getuid());
 	}
-	home_over(h, 0);
+	stub_over(h, 0);
 }
 
 /* The task has ended, its children write on: they are told what the group is, and only that. */
 static void test_group_of_children(void **state)
 {
 	const struct job_message over = { .what = JOB_OVER };
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int out[2];
 
-	home_null(h, 3);
-	home_pipe(out);
+	stub_null(h, 3);
+	stub_pipe(out);
 	h->fds[1] = out[1];
-	home_run(h, NULL, "7");
-	home_exit(h, 4 << 8, true);
+	stub_run(h, NULL, "7");
+	stub_exit(h, 4 << 8, true);
 	UNTIL(h, h->ended);
 	assert_int_equal(h->status, 4 << 8);
 	for (int i = 0; i < 3; i++) {
@@ -118,11 +115,11 @@ static void test_group_of_children(void **state)
 		UNTIL(h, h->signals[sig] == (i > 1 ? 2u : 1u));
 		assert_int_equal(h->sent.sent.reach, JOB_TO_GROUP);
 	}
-	home_say(h, &over);
+	stub_say(h, &over);
 	UNTIL(h, h->agent < 0);
 	UNTIL(h, kill(-h->stub, 0));
 	close(out[0]);
-	home_close(h);
+	stub_close(h);
 }
 
 int main(void)
@@ -134,6 +131,6 @@ int main(void)
 		cmocka_unit_test(test_group_of_children),
 	};
 
-	home_program();
+	stub_program();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

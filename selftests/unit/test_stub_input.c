@@ -3,53 +3,58 @@
  * build/bin/ehstub: input, which is taken when the program asks for it, or copied ahead and taken when the
  * program has read it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdbool.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
-#include <cmocka.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "random.h"
 #include "stub_home.h"
 #include "temp.h"
 
 static void test_on_demand(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int in[2];
 
-	home_null(h, 3);
-	home_pipe(in);
+	stub_null(h, 3);
+	stub_pipe(in);
 	h->fds[0] = dup(in[0]);
 	assert_int_equal(write(in[1], "1\n2\n3\n", 6), 6);
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	UNTIL(h, h->offers[0]);
 	assert_int_equal(h->length, 0);
 	job_end_grant(&h->far, 0, 2);
 	UNTIL(h, h->length == 2);
 	assert_memory_equal(h->data, "1\n", 2);
 	UNTIL(h, h->offers[0] == 2);
-	home_over(h, 0);
-	assert_string_equal(home_content(in[0]), "2\n3\n");
+	stub_over(h, 0);
+	assert_string_equal(stub_content(in[0]), "2\n3\n");
 	close(in[0]);
 	close(in[1]);
 }
 
 static void test_faster_reader(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int in[2];
 
-	home_null(h, 3);
-	home_pipe(in);
+	stub_null(h, 3);
+	stub_pipe(in);
 	h->fds[0] = dup(in[0]);
 	assert_int_equal(write(in[1], "x", 1), 1);
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	UNTIL(h, h->offers[0] == 1);
-	assert_string_equal(home_content(in[0]), "x");
+	assert_string_equal(stub_content(in[0]), "x");
 	job_end_grant(&h->far, 0, 10);
 	UNTIL(h, h->nones[0] == 1);
 	assert_int_equal(write(in[1], "yz", 2), 2);
@@ -60,7 +65,7 @@ static void test_faster_reader(void **state)
 	close(in[1]);
 	UNTIL(h, h->ends[0] == 1);
 	assert_int_equal(h->offers[0], 2);
-	home_over(h, 0);
+	stub_over(h, 0);
 	close(in[0]);
 }
 
@@ -68,18 +73,18 @@ static void test_faster_reader(void **state)
 static void test_fifo_end(void **state)
 {
 	char path[TEMP_PATH];
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int write_end;
 
 	assert_non_null(mkdtemp(temp_path(path, "stub-XXXXXX")));
 	assert_return_code(chdir(path), errno);
 	assert_return_code(mkfifo("fifo", 0600), errno);
-	home_null(h, 3);
+	stub_null(h, 3);
 	h->fds[0] = open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	write_end = open("fifo", O_WRONLY | O_CLOEXEC);
 	assert_true(h->fds[0] >= 0 && write_end >= 0);
 	fcntl(h->fds[0], F_SETFL, 0);
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	close(write_end);
 	UNTIL(h, h->offers[0] == 1);
 	assert_int_equal(h->ends[0], 0);
@@ -91,7 +96,7 @@ static void test_fifo_end(void **state)
 	UNTIL(h, h->offers[0] == 2);
 	job_end_grant(&h->far, 0, 10);
 	UNTIL(h, h->ends[0] == 1);
-	home_over(h, 0);
+	stub_over(h, 0);
 	unlink("fifo");
 	assert_return_code(chdir("/"), errno);
 	rmdir(path);
@@ -100,13 +105,13 @@ static void test_fifo_end(void **state)
 /* ---- copies ahead ---- */
 
 /* Asks for 64 KiB in large answers. */
-static void ask_much(struct home *h, int in, const uint8_t *bytes)
+static void ask_much(struct stub_home *h, int in, const uint8_t *bytes)
 {
 	for (size_t at = 0; at < 65536; at += 16384) {
 		assert_int_equal(write(in, bytes + at, 16384), 16384);
 		UNTIL(h, ({
-			      if (!job_end_granted(&h->far, home_channel(h, 0)))
-				      job_end_grant(&h->far, home_channel(h, 0), 8192);
+			      if (!job_end_granted(&h->far, stub_channel(h, 0)))
+				      job_end_grant(&h->far, stub_channel(h, 0), 8192);
 			      h->length >= at + 16384;
 		      }));
 	}
@@ -121,14 +126,14 @@ enum other { NOBODY, ANOTHER, HIDDEN, ABLE };
 static void copies(int in[2], enum other other)
 {
 	static uint8_t much[65536 + 100];
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	char byte[4] = "";
 	pid_t reader = 0;
 	int queued;
 
 	for (size_t i = 0; i < sizeof(much); i++)
 		much[i] = random_64();
-	home_null(h, 3);
+	stub_null(h, 3);
 	h->fds[0] = dup(in[0]);
 	h->user = other == HIDDEN ? 65534 : 0;
 	h->weak = other == ABLE;
@@ -139,7 +144,7 @@ static void copies(int in[2], enum other other)
 			_exit(0);
 		}
 	}
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	ask_much(h, in[1], much);
 	assert_false(h->ahead);
 	assert_int_equal(write(in[1], much + 65536, 100), 100);
@@ -165,7 +170,7 @@ static void copies(int in[2], enum other other)
 		/* The program reads all of it but the last. */
 		job_end_read(&h->far, 0, sizeof(much) + 1);
 	}
-	home_exit(h, 0, false);
+	stub_exit(h, 0, false);
 	UNTIL(h, h->ended);
 	if (!other) {
 		assert_int_equal(read(in[0], byte, 3), 1);
@@ -173,14 +178,14 @@ static void copies(int in[2], enum other other)
 	}
 	close(in[0]);
 	close(in[1]);
-	home_close(h);
+	stub_close(h);
 }
 
 static void test_copies_pipe(void **state)
 {
 	int in[2];
 
-	home_pipe(in);
+	stub_pipe(in);
 	copies(in, NOBODY);
 }
 
@@ -190,26 +195,26 @@ static void test_copies_socket(void **state)
 	static uint8_t much[65536 + 100];
 
 	for (int shared = 0; shared < 2; shared++) {
-		struct home *h = home_open();
+		struct stub_home *h = stub_open();
 		int in[2], ours;
 
 		for (size_t i = 0; i < sizeof(much); i++)
 			much[i] = random_64();
 		assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in), errno);
 		ours = shared ? fcntl(in[0], F_DUPFD_CLOEXEC, 3) : -1;
-		home_null(h, 3);
+		stub_null(h, 3);
 		h->fds[0] = in[0];
-		home_run(h, NULL, "7");
+		stub_run(h, NULL, "7");
 		ask_much(h, in[1], much);
 		assert_int_equal(write(in[1], much + 65536, 100), 100);
 		UNTIL(h, ({
-			      if (shared && !job_end_granted(&h->far, home_channel(h, 0)))
-				      job_end_grant(&h->far, home_channel(h, 0), 100);
+			      if (shared && !job_end_granted(&h->far, stub_channel(h, 0)))
+				      job_end_grant(&h->far, stub_channel(h, 0), 100);
 			      h->length == sizeof(much);
 		      }));
 		assert_int_equal(h->ahead, !shared);
 		assert_memory_equal(h->data, much, sizeof(much));
-		home_over(h, 0);
+		stub_over(h, 0);
 		close(in[1]);
 		if (ours >= 0)
 			close(ours);
@@ -220,7 +225,7 @@ static void test_copies_two_readers(void **state)
 {
 	int in[2];
 
-	home_pipe(in);
+	stub_pipe(in);
 	copies(in, ANOTHER);
 }
 
@@ -230,7 +235,7 @@ static void test_copies_hidden_reader(void **state)
 
 	if (getuid())
 		skip(); /* only root can be two users */
-	home_pipe(in);
+	stub_pipe(in);
 	copies(in, HIDDEN);
 }
 
@@ -238,7 +243,7 @@ static void test_copies_able_reader(void **state)
 {
 	int in[2];
 
-	home_pipe(in);
+	stub_pipe(in);
 	copies(in, ABLE);
 }
 
@@ -246,14 +251,14 @@ static void test_copies_able_reader(void **state)
 static void test_copies_full(void **state)
 {
 	static uint8_t much[65536];
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int in[2], small = 0, sent = 0;
 	size_t taken;
 
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in), errno);
-	home_null(h, 3);
+	stub_null(h, 3);
 	h->fds[0] = in[0];
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	ask_much(h, in[1], much);
 	/* Each byte takes a whole buffer of the socket, so it is full after some hundred of them. */
 	fcntl(in[1], F_SETFL, O_NONBLOCK);
@@ -264,23 +269,23 @@ static void test_copies_full(void **state)
 	assert_true(h->ahead);
 	taken = sizeof(much);
 	while (small < 100) {
-		job_end_read(&h->far, home_channel(h, 0), h->length);
-		job_end_grant(&h->far, home_channel(h, 0), h->length - taken);
+		job_end_read(&h->far, stub_channel(h, 0), h->length);
+		job_end_grant(&h->far, stub_channel(h, 0), h->length - taken);
 		taken = h->length;
 		UNTIL(h, write(in[1], "x", 1) == 1);
 		small++;
 	}
-	home_exit(h, 0, false);
+	stub_exit(h, 0, false);
 	UNTIL(h, h->ended);
 	close(in[1]);
-	home_close(h);
+	stub_close(h);
 }
 
 /* One long write, which goes on whenever something is taken out. */
 static void test_copies_long_write(void **state)
 {
 	static uint8_t much[900000];
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	size_t taken, before = 0;
 	unsigned int quiet = 0;
 	pid_t writer;
@@ -288,8 +293,8 @@ static void test_copies_long_write(void **state)
 
 	for (size_t i = 0; i < sizeof(much); i++)
 		much[i] = random_64();
-	home_pipe(in);
-	home_null(h, 3);
+	stub_pipe(in);
+	stub_null(h, 3);
 	h->fds[0] = in[0];
 	writer = fork();
 	assert_return_code(writer, errno);
@@ -299,8 +304,8 @@ static void test_copies_long_write(void **state)
 	}
 	close(in[1]);
 	/* Now it cannot read it any more. */
-	UNTIL(h, home_poll(in[0], POLLIN));
-	home_run(h, NULL, "7");
+	UNTIL(h, stub_poll(in[0], POLLIN));
+	stub_run(h, NULL, "7");
 	UNTIL(h, ({
 		      if (!job_end_granted(&h->far, 0))
 			      job_end_grant(&h->far, 0, 16384);
@@ -324,44 +329,44 @@ static void test_copies_long_write(void **state)
 	      }));
 	assert_int_equal(h->length, sizeof(much));
 	assert_memory_equal(h->data, much, sizeof(much));
-	home_over(h, 0);
+	stub_over(h, 0);
 	waitpid(writer, NULL, 0);
 }
 
 /* A shell reads a byte at a time: after some of these answers copies follow, too. */
 static void test_copies_bytes(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	char text[100];
 	int in[2];
 
 	memset(text, 'x', sizeof(text));
-	home_pipe(in);
-	home_null(h, 3);
+	stub_pipe(in);
+	stub_null(h, 3);
 	h->fds[0] = in[0];
 	assert_int_equal(write(in[1], text, sizeof(text)), sizeof(text));
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	UNTIL(h, ({
 		      if (!h->ahead && !job_end_granted(&h->far, 0))
 			      job_end_grant(&h->far, 0, 1);
 		      h->length == sizeof(text);
 	      }));
 	assert_true(h->ahead);
-	home_over(h, 0);
+	stub_over(h, 0);
 	close(in[1]);
 }
 
 /* A program that is never seen to wait may look from time to time: it gets copies. */
 static void copies_early(bool unsure)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int in[2], queued;
 
-	home_pipe(in);
-	home_null(h, 3);
+	stub_pipe(in);
+	stub_null(h, 3);
 	h->fds[0] = dup(in[0]);
 	assert_int_equal(write(in[1], "text", 4), 4);
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	if (unsure) {
 		UNTIL(h, h->offers[0]);
 		job_end_unsure(&h->far, 0);
@@ -372,8 +377,8 @@ static void copies_early(bool unsure)
 	assert_int_equal(h->answered, 0);
 	assert_return_code(ioctl(in[0], FIONREAD, &queued), errno);
 	assert_int_equal(queued, 4);
-	home_over(h, 0);
-	assert_string_equal(home_content(in[0]), "text");
+	stub_over(h, 0);
+	assert_string_equal(stub_content(in[0]), "text");
 	close(in[0]);
 	close(in[1]);
 }
@@ -392,12 +397,12 @@ static void test_copies_unsure(void **state)
 /* If it cannot be copied, no more is taken than what is known. */
 static void test_unsure_of_two(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	pid_t reader;
 	int in[2];
 
-	home_pipe(in);
-	home_null(h, 3);
+	stub_pipe(in);
+	stub_null(h, 3);
 	h->fds[0] = dup(in[0]);
 	reader = fork();
 	if (!reader) {
@@ -405,15 +410,15 @@ static void test_unsure_of_two(void **state)
 		_exit(0);
 	}
 	assert_int_equal(write(in[1], "text", 4), 4);
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	UNTIL(h, h->offers[0]);
 	job_end_unsure(&h->far, 0);
 	job_end_grant(&h->far, 0, 1);
 	UNTIL(h, h->length);
 	assert_false(h->ahead);
 	assert_int_equal(h->length, 1);
-	home_over(h, 0);
-	assert_string_equal(home_content(in[0]), "ext");
+	stub_over(h, 0);
+	assert_string_equal(stub_content(in[0]), "ext");
 	kill(reader, SIGKILL);
 	waitpid(reader, NULL, 0);
 	close(in[0]);
@@ -424,20 +429,20 @@ static void test_unsure_of_two(void **state)
 static void test_copies_end(void **state)
 {
 	static uint8_t much[65536];
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int in[2];
 
-	home_pipe(in);
-	home_null(h, 3);
+	stub_pipe(in);
+	stub_null(h, 3);
 	h->fds[0] = in[0];
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	ask_much(h, in[1], much);
 	assert_int_equal(write(in[1], "end", 3), 3);
 	UNTIL(h, h->length == sizeof(much) + 3);
 	assert_int_equal(h->ends[0], 0);
 	close(in[1]);
 	UNTIL(h, h->ends[0] == 1);
-	home_over(h, 0);
+	stub_over(h, 0);
 }
 
 /*
@@ -447,8 +452,8 @@ static void test_copies_end(void **state)
 static void test_copies_unread(void **state)
 {
 	static uint8_t much[65536], more[400000];
-	struct home *h = home_open();
-	const int64_t end = home_now() + HOME_LIMIT_MS;
+	struct stub_home *h = stub_open();
+	const uint64_t end = clock_ms() + STUB_LIMIT_MS;
 	int in[2], room = 1 << 20;
 	size_t sent = 0, taken;
 	ssize_t n;
@@ -459,9 +464,9 @@ static void test_copies_unread(void **state)
 	setsockopt(in[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	setsockopt(in[1], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
 	fcntl(in[1], F_SETFL, O_NONBLOCK);
-	home_null(h, 3);
+	stub_null(h, 3);
 	h->fds[0] = in[0];
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	ask_much(h, in[1], much);
 	while ((n = write(in[1], more + sent, sizeof(more) - sent)) > 0)
 		sent += n;
@@ -470,22 +475,22 @@ static void test_copies_unread(void **state)
 	taken = sizeof(much);
 	/* More than the other end may ask for, if it keeps to the rules. */
 	for (int quiet = 0; quiet < 10; quiet += h->length >= sizeof(much) + JOB_WINDOW) {
-		job_end_grant(&h->far, home_channel(h, 0), h->length - taken);
+		job_end_grant(&h->far, stub_channel(h, 0), h->length - taken);
 		taken = h->length;
-		assert_true(home_now() < end);
-		home_step(h);
+		assert_true(clock_ms() < end);
+		stub_step(h);
 	}
 	assert_false(h->ended);
 	assert_in_range(h->length, sizeof(much) + JOB_WINDOW,
 			sizeof(much) + JOB_WINDOW + JOB_DATA_MAX);
 	UNTIL(h, ({
-		      job_end_read(&h->far, home_channel(h, 0), h->length);
-		      job_end_grant(&h->far, home_channel(h, 0), h->length - taken);
+		      job_end_read(&h->far, stub_channel(h, 0), h->length);
+		      job_end_grant(&h->far, stub_channel(h, 0), h->length - taken);
 		      taken = h->length;
 		      h->length == sizeof(much) + sent;
 	      }));
 	assert_memory_equal(h->data + sizeof(much), more, sent);
-	home_over(h, 0);
+	stub_over(h, 0);
 	close(in[1]);
 }
 
@@ -494,7 +499,7 @@ static void test_copies_larger(void **state)
 {
 	enum { PIECES = 200 };
 	static uint8_t much[65536];
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	uint8_t pieces[PIECES];
 	int in[2], file = memfd_create("pieces", MFD_CLOEXEC);
 	size_t taken;
@@ -502,10 +507,10 @@ static void test_copies_larger(void **state)
 	for (int i = 0; i < PIECES; i++)
 		pieces[i] = i;
 	assert_int_equal(write(file, pieces, PIECES), PIECES);
-	home_pipe(in);
-	home_null(h, 3);
+	stub_pipe(in);
+	stub_null(h, 3);
 	h->fds[0] = in[0];
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	ask_much(h, in[1], much);
 	assert_int_equal(write(in[1], "x", 1), 1);
 	UNTIL(h, h->length == sizeof(much) + 1);
@@ -527,7 +532,7 @@ static void test_copies_larger(void **state)
 	      }));
 	assert_int_equal(h->length, sizeof(much) + 1 + PIECES);
 	assert_memory_equal(h->data + sizeof(much) + 1, pieces, PIECES);
-	home_over(h, 0);
+	stub_over(h, 0);
 	close(file);
 }
 
@@ -536,7 +541,7 @@ static void test_copies_packets(void **state)
 {
 	enum { PACKET = 3000, PACKETS = 200 };
 	static uint8_t much[65536], more[PACKETS * PACKET];
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	size_t sent = 0, taken, before = 0;
 	int in[2], quiet = 0;
 
@@ -546,9 +551,9 @@ static void test_copies_packets(void **state)
 	/* A window is less than it holds. */
 	assert_true(fcntl(in[1], F_SETPIPE_SZ, 1 << 20) >= 1 << 20);
 	fcntl(in[1], F_SETFL, O_DIRECT | O_NONBLOCK);
-	home_null(h, 3);
+	stub_null(h, 3);
 	h->fds[0] = in[0];
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	ask_much(h, in[1], much);
 	assert_int_equal(write(in[1], more, PACKET), PACKET);
 	sent = PACKET;
@@ -569,7 +574,7 @@ static void test_copies_packets(void **state)
 	      }));
 	assert_int_equal(h->length, sizeof(much) + sizeof(more));
 	assert_memory_equal(h->data + sizeof(much), more, sizeof(more));
-	home_over(h, 0);
+	stub_over(h, 0);
 	close(in[1]);
 }
 
@@ -577,30 +582,30 @@ static void test_copies_packets(void **state)
 static void test_copies_reset(void **state)
 {
 	static uint8_t much[65536];
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int in[2], left = 1;
 
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in), errno);
-	home_null(h, 3);
+	stub_null(h, 3);
 	h->fds[0] = in[0];
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	ask_much(h, in[1], much);
 	assert_int_equal(write(in[1], "x", 1), 1);
 	UNTIL(h, h->length == sizeof(much) + 1);
 	assert_true(h->ahead);
-	job_end_read(&h->far, home_channel(h, 0), h->length);
-	job_end_grant(&h->far, home_channel(h, 0), JOB_STEP);
+	job_end_read(&h->far, stub_channel(h, 0), h->length);
+	job_end_grant(&h->far, stub_channel(h, 0), JOB_STEP);
 	/* Whether it was taken out. */
 	UNTIL(h, !ioctl(in[1], TIOCOUTQ, &left) && !left);
 	/* The stub does not look any more, and waits for an event. */
 	for (int i = 0; i < 10; i++)
-		home_step(h);
-	home_print(h, home_channel(h, 0), "unread", 6);
-	UNTIL(h, home_poll(in[1], POLLIN));
+		stub_step(h);
+	stub_print(h, stub_channel(h, 0), "unread", 6);
+	UNTIL(h, stub_poll(in[1], POLLIN));
 	close(in[1]);
-	UNTIL(h, h->ends[home_channel(h, 0)] == 1);
+	UNTIL(h, h->ends[stub_channel(h, 0)] == 1);
 	assert_int_equal(h->length, sizeof(much) + 1);
-	home_over(h, 0);
+	stub_over(h, 0);
 }
 
 int main(void)
@@ -628,6 +633,6 @@ int main(void)
 	};
 
 	random_begin();
-	home_program();
+	stub_program();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

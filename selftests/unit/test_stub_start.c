@@ -1,58 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* build/bin/ehstub until its job has started: refused, lost or ended before GO, so that the program runs here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdbool.h>
-#include <cmocka.h>
-
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "stub_home.h"
 #include "temp.h"
 
 static void test_refused(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	uint8_t payload[12] = { 5, 0, 0, 0, 0, 0, 0, 0, 'b', 'u', 's', 'y' };
 	int in[2], out[2];
 
-	home_null(h, 3);
-	home_pipe(in);
-	home_pipe(out);
+	stub_null(h, 3);
+	stub_pipe(in);
+	stub_pipe(out);
 	h->fds[0] = in[0];
 	h->fds[1] = out[1];
 	assert_int_equal(write(in[1], "a\nb\n", 4), 4);
 	close(in[1]);
-	home_start(h, NULL, "7", "/bin/sh", "echo here; cat");
+	stub_start(h, NULL, "7", "/bin/sh", "echo here; cat");
 	UNTIL(h, h->job);
-	home_frame(h, FRAME_REFUSED, payload, sizeof(payload));
+	stub_frame(h, FRAME_REFUSED, payload, sizeof(payload));
 	UNTIL(h, h->ended);
 	assert_int_equal(h->status, 0);
-	assert_string_equal(home_content(out[0]), "here\na\nb\n");
+	assert_string_equal(stub_content(out[0]), "here\na\nb\n");
 	close(out[0]);
-	home_close(h);
+	stub_close(h);
 }
 
 static void test_refused_explicit(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	uint8_t payload[12] = { 5, 0, 0, 0, 0, 0, 0, 0, 'b', 'u', 's', 'y' };
 	int err[2];
 
-	home_null(h, 3);
-	home_pipe(err);
+	stub_null(h, 3);
+	stub_pipe(err);
 	h->fds[2] = err[1];
-	home_start(h, NULL, "@0.1", "/bin/true", NULL);
+	stub_start(h, NULL, "@0.1", "/bin/true", NULL);
 	UNTIL(h, h->job);
 	assert_true(h->flags & JOB_EXPLICIT);
-	home_frame(h, FRAME_REFUSED, payload, sizeof(payload));
+	stub_frame(h, FRAME_REFUSED, payload, sizeof(payload));
 	UNTIL(h, h->ended);
 	assert_int_equal(h->status, 1 << 8);
-	assert_string_equal(home_content(err[0]), "ehctl exec: 0.1: busy\n");
+	assert_string_equal(stub_content(err[0]), "ehctl exec: 0.1: busy\n");
 	close(err[0]);
-	home_close(h);
+	stub_close(h);
 }
 
 static const char *script(const char *text)
@@ -89,26 +87,26 @@ static void test_not_executed(void **state)
 		struct job_message no = { .what = JOB_REFUSED,
 					  .refused = { 30, all[i].error, "not that", 8 } };
 		const char *path = script(all[i].text);
-		struct home *h = home_open();
+		struct stub_home *h = stub_open();
 		char text[256];
 		int err[2];
 
-		home_null(h, 3);
-		home_pipe(err);
+		stub_null(h, 3);
+		stub_pipe(err);
 		h->fds[2] = err[1];
-		home_start(h, NULL, "@0.1", path, NULL);
+		stub_start(h, NULL, "@0.1", path, NULL);
 		UNTIL(h, h->job);
-		home_attach(h);
-		home_say(h, &ready);
+		stub_attach(h);
+		stub_say(h, &ready);
 		UNTIL(h, h->far.state == JOB_COMMITTED);
-		home_say(h, &no);
+		stub_say(h, &no);
 		UNTIL(h, h->ended);
 		snprintf(text, sizeof(text), "ehctl exec: 0.1: %s: %s\n", path, all[i].said);
-		assert_string_equal(home_content(err[0]), text);
+		assert_string_equal(stub_content(err[0]), text);
 		assert_int_equal(h->status, all[i].status << 8);
 		unlink(path);
 		close(err[0]);
-		home_close(h);
+		stub_close(h);
 	}
 }
 
@@ -120,17 +118,17 @@ static void test_by_shell(void **state)
 	const struct job_message ready = { .what = JOB_READY };
 	struct job_message started = { .what = JOB_STARTED, .pid = 77 };
 	const char *path = script("echo hello\n");
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	char line[128];
 
-	home_null(h, 3);
-	home_start(h, NULL, "@0.1", path, "word");
+	stub_null(h, 3);
+	stub_start(h, NULL, "@0.1", path, "word");
 	UNTIL(h, h->job);
 	assert_string_equal(h->path, path);
-	home_attach(h);
-	home_say(h, &ready);
+	stub_attach(h);
+	stub_say(h, &ready);
 	UNTIL(h, h->far.state == JOB_COMMITTED);
-	home_say(h, &no);
+	stub_say(h, &no);
 	UNTIL(h, h->agent < 0);
 	h->job = false;
 	UNTIL(h, h->job);
@@ -138,11 +136,11 @@ static void test_by_shell(void **state)
 	snprintf(line, sizeof(line), "sh %s -c word ", path);
 	assert_string_equal(h->line, line);
 	assert_true(h->flags & JOB_EXPLICIT);
-	home_attach(h);
-	home_say(h, &ready);
+	stub_attach(h);
+	stub_say(h, &ready);
 	UNTIL(h, h->far.state == JOB_COMMITTED);
-	home_say(h, &started);
-	home_over(h, 0);
+	stub_say(h, &started);
+	stub_over(h, 0);
 	unlink(path);
 }
 
@@ -153,25 +151,25 @@ static void test_few_files(void **state)
 	static const struct rlimit all[] = { { 4, 1000 }, { 4, 4 } };
 
 	for (int i = 0; i < 2; i++) {
-		struct home *h = home_open();
+		struct stub_home *h = stub_open();
 		int out[2];
 
-		home_null(h, 3);
-		home_pipe(out);
+		stub_null(h, 3);
+		stub_pipe(out);
 		h->fds[1] = out[1];
 		h->few = &all[i];
-		home_start(h, NULL, "7", "/bin/sh", "ulimit -Sn; ulimit -Hn");
+		stub_start(h, NULL, "7", "/bin/sh", "ulimit -Sn; ulimit -Hn");
 		/* A hard limit can be raised by root only; without that the program runs here. */
 		UNTIL(h, h->job || (i && h->ended));
 		if (h->job) {
 			assert_int_equal(h->nofile, all[i].rlim_max);
-			home_frame(h, FRAME_REFUSED, payload, sizeof(payload));
+			stub_frame(h, FRAME_REFUSED, payload, sizeof(payload));
 		}
 		UNTIL(h, h->ended);
 		assert_int_equal(h->status, 0);
-		assert_string_equal(home_content(out[0]), i ? "4\n4\n" : "4\n1000\n");
+		assert_string_equal(stub_content(out[0]), i ? "4\n4\n" : "4\n1000\n");
 		close(out[0]);
-		home_close(h);
+		stub_close(h);
 	}
 }
 
@@ -181,69 +179,69 @@ static void test_lost_before(void **state)
 	for (int when = 0; when < 4; when++) {
 		const struct job_message ready = { .what = JOB_READY };
 		struct job_message no = { .what = JOB_REFUSED, .refused.reason = 5 };
-		struct home *h = home_open();
+		struct stub_home *h = stub_open();
 		int out[2];
 
-		home_null(h, 3);
-		home_pipe(out);
+		stub_null(h, 3);
+		stub_pipe(out);
 		h->fds[1] = out[1];
-		home_start(h, NULL, "7", "/bin/sh", "echo here");
+		stub_start(h, NULL, "7", "/bin/sh", "echo here");
 		UNTIL(h, h->job);
 		if (when == 1 || when == 3)
-			home_attach(h);
+			stub_attach(h);
 		if (when == 2) {
-			home_attach(h);
+			stub_attach(h);
 			no.refused.text = "no such file";
 			no.refused.length = strlen(no.refused.text);
-			home_say(h, &no);
+			stub_say(h, &no);
 			UNTIL(h, h->notes[NOTE_STAYS]);
 		} else if (when == 3) {
 			/* After GO it may be refused still. */
-			home_say(h, &ready);
+			stub_say(h, &ready);
 			UNTIL(h, h->far.state == JOB_COMMITTED);
 			no.refused.text = "";
-			home_say(h, &no);
+			stub_say(h, &no);
 		} else {
-			home_cut(h);
+			stub_cut(h);
 		}
 		UNTIL(h, h->ended);
 		assert_int_equal(h->status, 0);
-		assert_string_equal(home_content(out[0]), "here\n");
+		assert_string_equal(stub_content(out[0]), "here\n");
 		close(out[0]);
-		home_close(h);
+		stub_close(h);
 	}
 }
 
 static void test_no_agent(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 	int out[2];
 
 	close(h->listener);
 	h->listener = -1;
-	home_null(h, 3);
-	home_pipe(out);
+	stub_null(h, 3);
+	stub_pipe(out);
 	h->fds[1] = out[1];
-	home_start(h, NULL, "7", "/bin/sh", "echo here");
+	stub_start(h, NULL, "7", "/bin/sh", "echo here");
 	UNTIL(h, h->ended);
 	assert_int_equal(h->status, 0);
-	assert_string_equal(home_content(out[0]), "here\n");
+	assert_string_equal(stub_content(out[0]), "here\n");
 	close(out[0]);
-	home_close(h);
+	stub_close(h);
 }
 
 /* A user's ^C while it is being placed: the program gets it, here. */
 static void test_told_to_end_before(void **state)
 {
-	struct home *h = home_open();
+	struct stub_home *h = stub_open();
 
-	home_null(h, 3);
-	home_start(h, NULL, "7", "/bin/sh", "exit 3");
+	stub_null(h, 3);
+	stub_start(h, NULL, "7", "/bin/sh", "exit 3");
 	UNTIL(h, h->job);
 	kill(h->stub, SIGINT);
 	UNTIL(h, h->ended);
 	assert_int_equal(h->status, SIGINT);
-	home_close(h);
+	stub_close(h);
 }
 
 int main(void)
@@ -255,6 +253,6 @@ int main(void)
 		cmocka_unit_test(test_no_agent),     cmocka_unit_test(test_told_to_end_before),
 	};
 
-	home_program();
+	stub_program();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

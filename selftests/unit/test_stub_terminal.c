@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* build/bin/ehstub on a terminal, as a job of a shell: typed input, modes, foreground, stops, hang-up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdbool.h>
-#include <cmocka.h>
-
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <termios.h>
+#include <unistd.h>
 
 #include "stub_home.h"
 
@@ -15,12 +19,12 @@
 
 /* The shell: starts the stub in a group of its own, and says what becomes of it. */
 struct shell {
-	struct home *h;
+	struct stub_home *h;
 	pid_t pid;
 	int master, slave, control;
 };
 
-static void shell_serve(struct home *h, int control)
+static void shell_serve(struct stub_home *h, int control)
 {
 	struct pollfd p = { .fd = control, .events = POLLIN };
 	int status;
@@ -40,7 +44,7 @@ static void shell_serve(struct home *h, int control)
 	}
 }
 
-static void shell_main(struct home *h, const char *option, int control)
+static void shell_main(struct stub_home *h, const char *option, int control)
 {
 	char *argv[] = { (char *)"ehstub",
 			 (char *)(option ? option : "7"),
@@ -63,7 +67,7 @@ static void shell_main(struct home *h, const char *option, int control)
 		tcsetpgrp(h->tty, getpid());
 		signal(SIGTTOU, SIG_DFL);
 		signal(SIGHUP, SIG_DFL);
-		home_child(h, argv);
+		stub_child(h, argv);
 	}
 	if (write(h->shell[1], &h->stub, sizeof(h->stub)) == sizeof(h->stub))
 		shell_serve(h, control);
@@ -73,8 +77,8 @@ static void shell_main(struct home *h, const char *option, int control)
 /* `ttys`: bit n, descriptor n is the terminal. */
 static struct shell shell_open(unsigned int ttys, const int others[3], const char *option)
 {
-	struct shell sh = { .h = home_open() };
-	struct home *h = sh.h;
+	struct shell sh = { .h = stub_open() };
+	struct stub_home *h = sh.h;
 	struct winsize size = { 24, 80, 0, 0 };
 	struct termios modes;
 	int control[2];
@@ -92,7 +96,7 @@ static struct shell shell_open(unsigned int ttys, const int others[3], const cha
 	for (int i = 0; i < 3; i++)
 		h->fds[i] = ttys >> i & 1 ? sh.slave : others[i];
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control), errno);
-	home_pipe(h->shell);
+	stub_pipe(h->shell);
 	sh.pid = fork();
 	assert_return_code(sh.pid, errno);
 	if (!sh.pid) {
@@ -107,7 +111,7 @@ static struct shell shell_open(unsigned int ttys, const int others[3], const cha
 			close(others[i]);
 	assert_int_equal(read(h->shell[0], &h->stub, sizeof(h->stub)), sizeof(h->stub));
 	fcntl(h->shell[0], F_SETFL, O_NONBLOCK);
-	home_begin(h);
+	stub_begin(h);
 	return sh;
 }
 
@@ -122,7 +126,7 @@ static void shell_close(struct shell *sh)
 	if (!sh->h->ended)
 		kill(sh->h->stub, SIGKILL);
 	sh->h->ended = true;
-	home_close(sh->h);
+	stub_close(sh->h);
 }
 
 static void shell_foreground(struct shell *sh, bool stub)
@@ -130,7 +134,7 @@ static void shell_foreground(struct shell *sh, bool stub)
 	char what = stub ? 'f' : 'b';
 
 	assert_int_equal(write(sh->control, &what, 1), 1);
-	UNTIL(sh->h, home_poll(sh->control, POLLIN));
+	UNTIL(sh->h, stub_poll(sh->control, POLLIN));
 	assert_int_equal(read(sh->control, &what, 1), 1);
 }
 
@@ -165,7 +169,7 @@ static bool may_give_back(void)
 
 static void end(struct shell *sh, int status)
 {
-	home_exit(sh->h, status, false);
+	stub_exit(sh->h, status, false);
 	UNTIL(sh->h, sh->h->ended);
 	assert_int_equal(sh->h->status, status);
 }
@@ -177,7 +181,7 @@ static const int nothing[3] = { -1, -1, -1 };
 static void test_typed(void **state)
 {
 	struct shell sh = shell_open(7, nothing, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 
 	assert_int_equal(h->flags & (JOB_TTYS | JOB_CTTY), JOB_TTYS | JOB_CTTY);
 	assert_false(h->flags & JOB_BACKGROUND);
@@ -200,7 +204,7 @@ static void test_typed(void **state)
 static void test_typed_end(void **state)
 {
 	struct shell sh = shell_open(7, nothing, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 
 	type(&sh, "\004");
 	UNTIL(h, h->offers[T] == 1);
@@ -218,7 +222,7 @@ static void test_typed_beside(void **state)
 {
 	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct shell sh = shell_open(6, (int[]){ in, -1, -1 }, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 
 	type(&sh, "secret\nrest\n");
 	UNTIL(h, h->offers[T] == 1);
@@ -236,7 +240,7 @@ static void test_typed_beside_all(void **state)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct shell sh = shell_open(0, (int[]){ null, dup(null), dup(null) }, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 
 	assert_int_equal(h->flags & (JOB_TTYS | JOB_CTTY), JOB_CTTY);
 	assert_int_equal(h->first.columns, 80);
@@ -257,7 +261,7 @@ static void test_typed_beside_all(void **state)
 static void test_typed_faster(void **state)
 {
 	struct shell sh = shell_open(7, nothing, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 
 	type(&sh, "one\n");
 	UNTIL(h, h->offers[T] == 1);
@@ -273,7 +277,7 @@ static void test_typed_faster(void **state)
 static void test_give_back(void **state)
 {
 	struct shell sh = shell_open(7, nothing, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 
 	type(&sh, "first line\nsecond\n");
 	UNTIL(h, h->offers[T] == 1);
@@ -292,21 +296,21 @@ static void test_give_back(void **state)
 static void test_shown(void **state)
 {
 	struct shell sh = shell_open(7, nothing, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 	struct job_message m = { .what = JOB_TERMINAL, .channel = T };
 	struct termios modes;
 
 	/* The terminal here turns LF into CR LF, once. */
-	home_print(h, T, "a\r\nb\r\r\nc\n", 9);
-	UNTIL(h, home_poll(sh.master, POLLIN));
-	assert_string_equal(home_content(sh.master), "a\r\nb\r\r\nc\r\n");
+	stub_print(h, T, "a\r\nb\r\r\nc\n", 9);
+	UNTIL(h, stub_poll(sh.master, POLLIN));
+	assert_string_equal(stub_content(sh.master), "a\r\nb\r\r\nc\r\n");
 	m.terminal.modes = h->first;
 	m.terminal.modes.oflag &= ~OPOST;
 	m.terminal.modes.lflag &= ~ICANON;
-	home_say(h, &m);
-	home_print(h, T, "d\r\ne\n", 5);
-	UNTIL(h, home_poll(sh.master, POLLIN));
-	assert_string_equal(home_content(sh.master), "d\r\ne\n");
+	stub_say(h, &m);
+	stub_print(h, T, "d\r\ne\n", 5);
+	UNTIL(h, stub_poll(sh.master, POLLIN));
+	assert_string_equal(stub_content(sh.master), "d\r\ne\n");
 	assert_return_code(tcgetattr(sh.slave, &modes), errno);
 	assert_false(modes.c_lflag & ICANON);
 	/* Killed: as before. Otherwise they stay. */
@@ -320,20 +324,20 @@ static void test_shown(void **state)
 static void test_modes_in_order(void **state)
 {
 	struct shell sh = shell_open(7, nothing, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 	struct job_message m = { .what = JOB_TERMINAL, .channel = T };
 	static char first[100000], got[2 * sizeof(first) + 8];
 	size_t n = 0;
 
 	memset(first, '\n', sizeof(first));
-	home_print(h, T, first, sizeof(first));
+	stub_print(h, T, first, sizeof(first));
 	m.terminal.modes = h->first;
 	m.terminal.modes.oflag &= ~OPOST;
-	home_say(h, &m);
-	home_print(h, T, "\n\nEND", 5);
+	stub_say(h, &m);
+	stub_print(h, T, "\n\nEND", 5);
 	while (n < 3 || memcmp(got + n - 3, "END", 3)) {
-		UNTIL(h, home_poll(sh.master, POLLIN));
-		n += strlen(strcpy(got + n, home_content(sh.master)));
+		UNTIL(h, stub_poll(sh.master, POLLIN));
+		n += strlen(strcpy(got + n, stub_content(sh.master)));
 	}
 	assert_int_equal(n, 2 * sizeof(first) + 5);
 	end(&sh, 0);
@@ -348,7 +352,7 @@ static void test_modes_stay(void **state)
 
 	m.terminal.modes = sh.h->first;
 	m.terminal.modes.lflag |= ECHO;
-	home_say(sh.h, &m);
+	stub_say(sh.h, &m);
 	end(&sh, 0);
 	assert_return_code(tcgetattr(sh.slave, &modes), errno);
 	assert_true(modes.c_lflag & ECHO);
@@ -359,19 +363,19 @@ static void test_modes_of_a_loss(void **state)
 {
 	struct shell sh = shell_open(7, nothing, NULL);
 	struct job_message m = { .what = JOB_TERMINAL, .channel = T };
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 	struct termios modes;
 
 	m.terminal.modes = h->first;
 	m.terminal.modes.lflag &= ~ICANON;
-	home_say(h, &m);
+	stub_say(h, &m);
 	UNTIL(h, !tcgetattr(sh.slave, &modes) && !(modes.c_lflag & ICANON));
-	home_frame(h, FRAME_GONE, "", 0);
+	stub_frame(h, FRAME_GONE, "", 0);
 	UNTIL(h, h->ended);
 	assert_int_equal(h->status, SIGKILL);
 	assert_return_code(tcgetattr(sh.slave, &modes), errno);
 	assert_true(modes.c_lflag & ICANON);
-	assert_non_null(strstr(home_content(sh.master), "it is reported as killed\r\n"));
+	assert_non_null(strstr(stub_content(sh.master), "it is reported as killed\r\n"));
 	shell_close(&sh);
 }
 
@@ -381,7 +385,7 @@ static void test_foreground(void **state)
 {
 	struct shell sh = shell_open(7, nothing, NULL);
 	struct job_message m = { .what = JOB_TERMINAL, .channel = T };
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 	struct winsize size = { 30, 100, 0, 0 };
 	struct termios modes;
 	unsigned int told;
@@ -392,7 +396,7 @@ static void test_foreground(void **state)
 	/* What the task sets in the background waits, and does not stop the stub. */
 	m.terminal.modes = h->first;
 	m.terminal.modes.lflag |= ECHO;
-	home_say(h, &m);
+	stub_say(h, &m);
 	job_end_grant(&h->far, T, 4096);
 	kill(h->stub, SIGUSR1);
 	UNTIL(h, h->signals[SIGUSR1] == 1);
@@ -419,13 +423,13 @@ static void test_stop(void **state)
 {
 	const struct job_message stopped = { .what = JOB_STOPPED, .signal = SIGTSTP };
 	struct shell sh = shell_open(7, nothing, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 
 	type(&sh, "line\n");
 	UNTIL(h, h->offers[T] == 1);
 	job_end_grant(&h->far, T, 4096);
 	UNTIL(h, h->typed == 1);
-	home_say(h, &stopped);
+	stub_say(h, &stopped);
 	UNTIL(h, h->stopped);
 	assert_int_equal(WSTOPSIG(h->status), SIGTSTP);
 	if (may_give_back()) {
@@ -441,14 +445,14 @@ static void test_stop(void **state)
 static void test_hangup(void **state)
 {
 	struct shell sh = shell_open(7, nothing, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 
 	close(sh.slave);
 	sh.slave = -1;
 	close(sh.master);
 	UNTIL(h, h->closed[T] == 1 && h->ends[T] == 1);
 	sh.master = open("/dev/null", O_RDWR | O_CLOEXEC);
-	home_exit(h, SIGHUP, false);
+	stub_exit(h, SIGHUP, false);
 	UNTIL(h, h->ended);
 	assert_int_equal(h->status, SIGHUP);
 	shell_close(&sh);
@@ -459,14 +463,14 @@ static void test_held(void **state)
 {
 	static char much[30000];
 	struct shell sh = shell_open(7, nothing, NULL);
-	struct home *h = sh.h;
+	struct stub_home *h = sh.h;
 
 	memset(much, 'x', sizeof(much));
 	type(&sh, "\023");
-	home_print(h, T, much, sizeof(much));
+	stub_print(h, T, much, sizeof(much));
 	kill(h->stub, SIGUSR1);
 	UNTIL(h, h->signals[SIGUSR1] == 1);
-	home_exit(h, 0, false);
+	stub_exit(h, 0, false);
 	UNTIL(h, job_link_settled(&h->far.link));
 	assert_false(h->ended);
 	kill(h->stub, SIGTERM);
@@ -486,6 +490,6 @@ int main(void)
 		cmocka_unit_test(test_hangup),	     cmocka_unit_test(test_held),
 	};
 
-	home_program();
+	stub_program();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

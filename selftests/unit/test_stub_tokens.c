@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* build/bin/ehstub of a task that has the tokens of make's jobserver: what is given is in a pipe or FIFO at home in the end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdbool.h>
-#include <cmocka.h>
-
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "stub_files.h"
+#include "stub_home.h"
 #include "temp.h"
 
 static int tokens_lie(int fd)
@@ -21,15 +22,15 @@ static int tokens_lie(int fd)
 }
 
 /* A pipe of tokens, as descriptors 3 and 4 of the task. Returns one to read it. */
-static int tokens_give(struct home *h, const char *text)
+static int tokens_give(struct stub_home *h, const char *text)
 {
 	int tokens[2], keep;
 
-	home_pipe(tokens);
+	stub_pipe(tokens);
 	keep = fcntl(tokens[0], F_DUPFD_CLOEXEC, 10);
 	assert_int_equal(write(tokens[1], text, strlen(text)), strlen(text));
-	files_give(h, 3, tokens[0]);
-	files_give(h, 4, tokens[1]);
+	stub_give(h, 3, tokens[0]);
+	stub_give(h, 4, tokens[1]);
 	return keep;
 }
 
@@ -38,17 +39,17 @@ static void test_tokens(void **state)
 {
 	for (int how = 0; how < 3; how++) {
 		struct job_message closed = { .what = JOB_CLOSED };
-		struct home *h = files_open();
+		struct stub_home *h = stub_open_null();
 		int keep;
 		uint32_t channel;
 
 		keep = tokens_give(h, "abcd");
 		setenv("MAKEFLAGS", "rR -j4 --jobserver-auth=9,8 --jobserver-auth=3,4", 1);
-		home_run(h, NULL, "7");
+		stub_run(h, NULL, "7");
 		unsetenv("MAKEFLAGS");
-		channel = files_channel(h, 3);
-		assert_true(files_of(h, 3)->flags & JOB_OPEN_TOKENS);
-		assert_true(files_of(h, 4)->flags & JOB_OPEN_TOKENS);
+		channel = stub_file_channel(h, 3);
+		assert_true(stub_file(h, 3)->flags & JOB_OPEN_TOKENS);
+		assert_true(stub_file(h, 4)->flags & JOB_OPEN_TOKENS);
 		UNTIL(h, h->offers[channel]);
 		job_end_grant(&h->far, channel, 1);
 		UNTIL(h, h->length == 1);
@@ -60,16 +61,16 @@ static void test_tokens(void **state)
 		/* It has died: its end of the pipe is seen first. */
 		closed.channel = channel;
 		if (how == 2)
-			home_say(h, &closed);
+			stub_say(h, &closed);
 		if (how == 1) {
-			home_frame(h, FRAME_GONE, "", 0);
+			stub_frame(h, FRAME_GONE, "", 0);
 			UNTIL(h, h->ended);
-			home_close(h);
+			stub_close(h);
 		} else {
-			home_over(h, 0);
+			stub_over(h, 0);
 		}
 		/* Nor was the first put back. */
-		assert_string_equal(home_content(keep), how == 1 ? "dabc" : "dbc");
+		assert_string_equal(stub_content(keep), how == 1 ? "dabc" : "dbc");
 		close(keep);
 	}
 }
@@ -87,18 +88,18 @@ static const struct holder {
 	{ "a", 0, true, false, "a" },	       { "a", 0, true, true, "abc" },
 };
 
-static void tokens_end(struct home *h, const struct holder *k)
+static void tokens_end(struct stub_home *h, const struct holder *k)
 {
 	const struct job_message over = { .what = JOB_OVER };
 
 	if (k->status < 0) {
-		home_frame(h, FRAME_GONE, "", 0);
+		stub_frame(h, FRAME_GONE, "", 0);
 	} else {
-		home_exit(h, k->status, k->more);
+		stub_exit(h, k->status, k->more);
 		if (k->cut)
-			home_frame(h, FRAME_GONE, "", 0);
+			stub_frame(h, FRAME_GONE, "", 0);
 		else if (k->more)
-			home_say(h, &over);
+			stub_say(h, &over);
 	}
 	UNTIL(h, h->ended);
 }
@@ -108,28 +109,28 @@ static void test_tokens_kept(void **state)
 {
 	for (size_t i = 0; i < sizeof(holders) / sizeof(*holders); i++) {
 		const struct holder *k = &holders[i];
-		struct home *h = files_open();
+		struct stub_home *h = stub_open_null();
 		int keep = tokens_give(h, "abc");
 		uint32_t in, out;
 
 		setenv("CARGO_MAKEFLAGS", "-j --jobserver-fds=3,4 --jobserver-auth=3,4", 1);
-		home_run(h, NULL, "7");
+		stub_run(h, NULL, "7");
 		unsetenv("CARGO_MAKEFLAGS");
-		in = files_channel(h, 3);
-		out = files_channel(h, 4);
+		in = stub_file_channel(h, 3);
+		out = stub_file_channel(h, 4);
 		for (unsigned int n = 1; n <= 3; n++) {
 			UNTIL(h, h->offers[in] == n);
 			job_end_grant(&h->far, in, 1);
 			UNTIL(h, h->length == n);
 		}
 		job_end_read(&h->far, in, 3);
-		home_print(h, out, k->puts, strlen(k->puts));
+		stub_print(h, out, k->puts, strlen(k->puts));
 		UNTIL(h, tokens_lie(keep) == (int)strlen(k->puts));
 		tokens_end(h, k);
 		/* A copy of the stub may put them back. */
 		UNTIL(h, tokens_lie(keep) == (int)strlen(k->left));
-		home_close(h);
-		assert_string_equal(home_content(keep), k->left);
+		stub_close(h);
+		assert_string_equal(stub_content(keep), k->left);
 		close(keep);
 	}
 }
@@ -138,41 +139,41 @@ static void test_tokens_kept(void **state)
 static void test_tokens_many(void **state)
 {
 	static char many[201];
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 	int keep;
 	uint32_t in;
 
 	memset(many, 'x', sizeof(many) - 1);
 	keep = tokens_give(h, many);
 	setenv("MAKEFLAGS", " -j201 --jobserver-auth=3,4", 1);
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	unsetenv("MAKEFLAGS");
-	in = files_channel(h, 3);
+	in = stub_file_channel(h, 3);
 	UNTIL(h, h->offers[in]);
 	job_end_grant(&h->far, in, 200);
 	UNTIL(h, h->length == 200);
 	job_end_read(&h->far, in, 200);
-	home_over(h, SIGKILL);
-	assert_string_equal(home_content(keep), many);
+	stub_over(h, SIGKILL);
+	assert_string_equal(stub_content(keep), many);
 	close(keep);
 }
 
 /* What MAKEFLAGS names may be anything in a task that is no make: two pipes stay two. */
 static void test_tokens_none(void **state)
 {
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 	int one[2], two[2];
 
-	home_pipe(one);
-	home_pipe(two);
-	files_give(h, 3, one[0]);
-	files_give(h, 4, two[1]);
+	stub_pipe(one);
+	stub_pipe(two);
+	stub_give(h, 3, one[0]);
+	stub_give(h, 4, two[1]);
 	setenv("MAKEFLAGS", " -j4 --jobserver-auth=3,4", 1);
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	unsetenv("MAKEFLAGS");
-	assert_false(files_of(h, 3)->flags & JOB_OPEN_TOKENS);
-	assert_false(files_of(h, 4)->flags & JOB_OPEN_TOKENS);
-	home_over(h, 0);
+	assert_false(stub_file(h, 3)->flags & JOB_OPEN_TOKENS);
+	assert_false(stub_file(h, 4)->flags & JOB_OPEN_TOKENS);
+	stub_over(h, 0);
 	close(one[1]);
 	close(two[0]);
 }
@@ -180,7 +181,7 @@ static void test_tokens_none(void **state)
 /* The path of a FIFO leads elsewhere on the executor, so it becomes two descriptors. */
 static void test_fifo(void **state)
 {
-	struct home *h = files_open();
+	struct stub_home *h = stub_open_null();
 	char path[TEMP_PATH], flags[128];
 	unsigned int in, out, again;
 	uint32_t channel;
@@ -192,7 +193,7 @@ static void test_fifo(void **state)
 	assert_int_equal(write(maker, "++", 2), 2);
 	snprintf(flags, sizeof(flags), " -j3 --jobserver-auth=fifo:%s -- X=1", path);
 	setenv("MAKEFLAGS", flags, 1);
-	home_run(h, NULL, "7");
+	stub_run(h, NULL, "7");
 	unsetenv("MAKEFLAGS");
 	assert_int_equal(
 		sscanf(h->makeflags,
@@ -202,16 +203,16 @@ static void test_fifo(void **state)
 	assert_int_equal(h->makeflags[end], '\0');
 	assert_int_equal(again, in);
 	assert_int_equal(h->nfiles, 2);
-	assert_int_equal(files_of(h, in)->flags, JOB_OPEN_READ | JOB_OPEN_TOKENS);
-	assert_int_equal(files_of(h, out)->flags, JOB_OPEN_WRITE | JOB_OPEN_TOKENS);
-	channel = files_channel(h, in);
+	assert_int_equal(stub_file(h, in)->flags, JOB_OPEN_READ | JOB_OPEN_TOKENS);
+	assert_int_equal(stub_file(h, out)->flags, JOB_OPEN_WRITE | JOB_OPEN_TOKENS);
+	channel = stub_file_channel(h, in);
 	UNTIL(h, h->offers[channel]);
 	job_end_grant(&h->far, channel, 1);
 	UNTIL(h, h->length == 1);
 	job_end_read(&h->far, channel, 1);
-	home_print(h, files_channel(h, out), "+", 1);
-	home_over(h, 0);
-	assert_string_equal(home_content(maker), "++");
+	stub_print(h, stub_file_channel(h, out), "+", 1);
+	stub_over(h, 0);
+	assert_string_equal(stub_content(maker), "++");
 	close(maker);
 	unlink(path);
 }
@@ -224,6 +225,6 @@ int main(void)
 		cmocka_unit_test(test_fifo),
 	};
 
-	home_program();
+	stub_program();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

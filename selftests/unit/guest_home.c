@@ -1,21 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Agent and home's end of a job, for tests of the executor's end: build/bin/ehlaunch --end runs on a socket
- * pair, and programs below it.
- */
-#ifndef UNIT_GUEST_STEPS_H
-#define UNIT_GUEST_STEPS_H
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "guest_home.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,71 +15,24 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "frames.h"
-#include "job/end.h"
-#include "wire/attach.h"
-#include "wire/frame.h"
-#include "wire/job.h"
 
-#define HOME_PATIENCE_MS 60000 /* on a busy machine */
 #define HOME_OUT (4u << 20)
-#define PIPES (JOB_FD(0) | JOB_FD(1) | JOB_FD(2))
 
-struct home {
-	int socket;
-	pid_t guest; /* ehguest itself */
-	uint32_t program;
-	struct job_end end;
-	uint8_t memory[JOB_MEMORY];
-	uint8_t in[FRAME_HEADER + FRAME_LINK_MAX], out[FRAME_HEADER + FRAME_LINK_MAX];
-	size_t have, from, to;
-	char events[1024]; /* words, in order */
-	int notes[NOTE_WHATS];
-	uint8_t *got[JOB_CHANNELS];
-	size_t ngot[JOB_CHANNELS];
-	uint64_t read[JOB_CHANNELS];
-	int wants[JOB_CHANNELS];
-	bool ended[JOB_CHANNELS], closed[JOB_CHANNELS], opened[JOB_CHANNELS];
-	uint64_t offsets[JOB_CHANNELS];
-	int locks[JOB_CHANNELS]; /* 1: shared, 2: exclusive */
-	struct frame_exit use;
-	bool more, lost;
-	int stops;
-	struct terminal modes;
-	bool counts; /* of each 'y' of the terminal VMIN tells the number and one, or a later one */
-	unsigned int ys, early;
-	char refused[JOB_TEXT_MAX + 1];
-	uint32_t reason, error;
-	/* what it does by itself */
-	const char *input; /* of descriptor 0; NULL: it never offers any */
-	size_t ninput, at;
-	bool ahead, prepare_only, keep_output, never_noted, manual;
-	struct attached attached;
-};
-
-static inline int64_t home_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
-}
-
-static inline void home_event(struct home *h, const char *word)
+static void home_event(struct home *h, const char *word)
 {
 	size_t n = strlen(h->events);
 
 	snprintf(h->events + n, sizeof(h->events) - n, "%s%s", n ? " " : "", word);
 }
 
-static inline void home_say(struct home *h, struct job_message m)
+void home_say(struct home *h, struct job_message m)
 {
 	assert_int_equal(job_end_say(&h->end, &m), 0);
 }
 
-static inline void home_offer(struct home *h, uint32_t channel, bool ahead)
+void home_offer(struct home *h, uint32_t channel, bool ahead)
 {
 	struct job_message m = { .what = JOB_OFFER, .channel = channel };
 
@@ -98,7 +41,7 @@ static inline void home_offer(struct home *h, uint32_t channel, bool ahead)
 }
 
 /* Copies, as many as there is room for; then the end. */
-static inline void home_copy(struct home *h)
+static void home_copy(struct home *h)
 {
 	size_t room;
 
@@ -112,8 +55,7 @@ static inline void home_copy(struct home *h)
 		home_say(h, (struct job_message){ .what = JOB_END, .channel = 0 });
 }
 
-/* One answer to one wish, as one read() of a file would give. */
-static inline void home_answer(struct home *h)
+void home_answer(struct home *h)
 {
 	uint64_t wish = h->end.channels[0].may - h->end.channels[0].sent;
 	size_t n = h->ninput - h->at;
@@ -131,7 +73,7 @@ static inline void home_answer(struct home *h)
 	home_offer(h, 0, false);
 }
 
-static inline void home_data(struct home *h, const struct job_message *m)
+static void home_data(struct home *h, const struct job_message *m)
 {
 	uint32_t c = m->channel;
 
@@ -148,7 +90,7 @@ static inline void home_data(struct home *h, const struct job_message *m)
 		job_end_grant(&h->end, c, m->data.length);
 }
 
-static inline int home_message(void *ctx, const struct job_message *m)
+static int home_message(void *ctx, const struct job_message *m)
 {
 	struct home *h = ctx;
 	char word[32];
@@ -226,7 +168,7 @@ static inline int home_message(void *ctx, const struct job_message *m)
 	return 0;
 }
 
-static inline void home_lost(void *ctx, enum job_state before)
+static void home_lost(void *ctx, enum job_state before)
 {
 	struct home *h = ctx;
 
@@ -236,10 +178,7 @@ static inline void home_lost(void *ctx, enum job_state before)
 
 static const struct job_end_ops home_ops = { home_message, home_lost };
 
-/* ---- the agent ---- */
-
-static inline void home_send_frame(struct home *h, enum frame_type type, const void *payload,
-				   uint32_t length)
+void home_send_frame(struct home *h, enum frame_type type, const void *payload, uint32_t length)
 {
 	uint8_t head[FRAME_HEADER];
 
@@ -265,8 +204,8 @@ static inline void home_send_frame(struct home *h, enum frame_type type, const v
 	}
 }
 
-static inline void home_frame(struct home *h, enum frame_type type, const uint8_t *payload,
-			      uint32_t length)
+static void home_frame(struct home *h, enum frame_type type, const uint8_t *payload,
+		       uint32_t length)
 {
 	struct note note;
 
@@ -286,7 +225,7 @@ static inline void home_frame(struct home *h, enum frame_type type, const uint8_
 }
 
 /* 1: a frame was handled; 0: none; -1: the guest has closed its socket. */
-static inline int home_read(struct home *h)
+static int home_read(struct home *h)
 {
 	enum frame_type type;
 	uint32_t length;
@@ -298,7 +237,7 @@ static inline int home_read(struct home *h)
 	return ret;
 }
 
-static inline void home_write(struct home *h)
+static void home_write(struct home *h)
 {
 	for (;;) {
 		ssize_t n;
@@ -316,8 +255,7 @@ static inline void home_write(struct home *h)
 	}
 }
 
-/* Does what there is to do. False: the guest has closed its socket. */
-static inline bool home_step(struct home *h, int wait_ms)
+bool home_step(struct home *h, int wait_ms)
 {
 	struct pollfd p = { .fd = h->socket };
 	int ret = 1;
@@ -333,33 +271,16 @@ static inline bool home_step(struct home *h, int wait_ms)
 	return ret >= 0;
 }
 
-/* Until `condition`. Something must come some time. */
-#define home_until(h, condition)                                                             \
-	do {                                                                                 \
-		int64_t until_ = home_now() + HOME_PATIENCE_MS;                              \
-		bool here_ = true;                                                           \
-		while (!(condition)) {                                                       \
-			if (!here_ || home_now() > until_)                                   \
-				fail_msg("waiting for " #condition ": %s; events: %s",       \
-					 here_ ? "it does not come" : "the guest has ended", \
-					 (h)->events);                                       \
-			here_ = home_step(h, 10);                                            \
-		}                                                                            \
-	} while (0)
-
-/* For what must not happen: long enough that it would have. */
-static inline void home_for(struct home *h, int64_t ms)
+void home_for(struct home *h, int64_t ms)
 {
-	int64_t until = home_now() + ms;
+	uint64_t until = clock_ms() + ms;
 
-	while (home_now() < until)
+	while (clock_ms() < until)
 		if (!home_step(h, 10))
 			return;
 }
 
-/* ---- the start ---- */
-
-static inline const char *home_ehguest(void)
+static const char *home_ehguest(void)
 {
 	static char path[PATH_MAX];
 	const char *build = getenv("EHS_BUILD");
@@ -379,7 +300,7 @@ static inline const char *home_ehguest(void)
 	return path;
 }
 
-static inline pid_t home_spawn(int socket)
+static pid_t home_spawn(int socket)
 {
 	const char *path = home_ehguest();
 	uint64_t all = ~0ull;
@@ -401,7 +322,7 @@ static inline pid_t home_spawn(int socket)
 	_exit(1);
 }
 
-static inline void home_send_job(struct home *h, const struct job_spec *spec)
+static void home_send_job(struct home *h, const struct job_spec *spec)
 {
 	size_t n = job_encoded_size(spec);
 	uint8_t *job = malloc(n);
@@ -411,7 +332,7 @@ static inline void home_send_job(struct home *h, const struct job_spec *spec)
 	free(job);
 }
 
-static inline void home_attach(struct home *h)
+void home_attach(struct home *h)
 {
 	uint8_t payload[ATTACH_SIZE];
 
@@ -419,8 +340,7 @@ static inline void home_attach(struct home *h)
 	job_end_attach(&h->end);
 }
 
-/* How most jobs are. */
-static inline struct job_spec home_spec(uint32_t flags, const char **argv)
+struct job_spec home_spec(uint32_t flags, const char **argv)
 {
 	static char tmpdir[PATH_MAX];
 	static const char *envp[] = { "PATH=/usr/bin:/bin", "TERM=dumb", "LC_ALL=C", tmpdir, NULL };
@@ -447,7 +367,7 @@ static inline struct job_spec home_spec(uint32_t flags, const char **argv)
 	return spec;
 }
 
-static inline struct home *home_new(void)
+struct home *home_new(void)
 {
 	struct home *h = calloc(1, sizeof(*h));
 	int pair[2];
@@ -464,17 +384,16 @@ static inline struct home *home_new(void)
 	return h;
 }
 
-static inline void home_run_spec(struct home *h, const struct job_spec *spec)
+void home_run_spec(struct home *h, const struct job_spec *spec)
 {
 	home_send_job(h, spec);
-	job_end_init(&h->end, JOB_HOME, h->memory, home_now(), HOME_PATIENCE_MS,
+	job_end_init(&h->end, JOB_HOME, h->memory, clock_ms(), HOME_PATIENCE_MS,
 		     h->attached.limit_ms, &home_ops, h);
 	job_end_channels(&h->end, JOB_CHANNEL_FILES + spec->nfiles);
 	home_attach(h);
 }
 
-/* Runs a shell's script. */
-static inline void home_run(struct home *h, uint32_t flags, const char *script)
+void home_run(struct home *h, uint32_t flags, const char *script)
 {
 	const char *argv[] = { "/bin/bash", "-c", script, NULL };
 	const struct job_spec spec = home_spec(flags, argv);
@@ -482,25 +401,24 @@ static inline void home_run(struct home *h, uint32_t flags, const char *script)
 	home_run_spec(h, &spec);
 }
 
-static inline void home_input(struct home *h, const char *text)
+void home_input(struct home *h, const char *text)
 {
 	h->input = text;
 	h->ninput = strlen(text);
 }
 
-static inline const char *home_got(const struct home *h, int channel)
+const char *home_got(const struct home *h, int channel)
 {
 	return h->got[channel] ? (const char *)h->got[channel] : "";
 }
 
-/* Until the job is over on both ends. Returns the status of ehguest, which is reaped. */
-static inline int home_end(struct home *h)
+int home_end(struct home *h)
 {
-	int64_t until = home_now() + HOME_PATIENCE_MS;
+	uint64_t until = clock_ms() + HOME_PATIENCE_MS;
 	int status = -1;
 
 	while (waitpid(h->guest, &status, WNOHANG) != h->guest) {
-		if (home_now() > until) {
+		if (clock_ms() > until) {
 			kill(h->guest, SIGKILL);
 			waitpid(h->guest, &status, 0);
 			fail_msg("ehguest does not end; events: %s", h->events);
@@ -513,7 +431,7 @@ static inline int home_end(struct home *h)
 	return status;
 }
 
-static inline void home_free(struct home *h)
+void home_free(struct home *h)
 {
 	close(h->socket);
 	for (int i = 0; i < JOB_CHANNELS; i++)
@@ -521,9 +439,7 @@ static inline void home_free(struct home *h)
 	free(h);
 }
 
-static inline bool home_has(const struct home *h, const char *word)
+bool home_has(const struct home *h, const char *word)
 {
 	return strstr(h->events, word);
 }
-
-#endif
