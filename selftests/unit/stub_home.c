@@ -238,7 +238,8 @@ static void stub_wait(struct stub_home *h)
 	if (h->shell[0]) {
 		if (read(h->shell[0], &status, sizeof(status)) != sizeof(status))
 			return;
-	} else if (waitpid(h->stub, &status, WNOHANG | WUNTRACED | WCONTINUED) != h->stub) {
+	} else if (!h->stub ||
+		   waitpid(h->stub, &status, WNOHANG | WUNTRACED | WCONTINUED) != h->stub) {
 		return;
 	}
 	if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
