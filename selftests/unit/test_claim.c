@@ -10,16 +10,18 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <event2/event.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "helpers/common/agent_address.h"
 #include "home/placement.h"
 #include "home/record.h"
+#include "net/peers.h"
 #include "node/node.h"
+#include "wiring.h"
 #include "two_agents.h"
 #include "wire/frame.h"
 #include "wire/job.h"
@@ -111,7 +113,7 @@ static bool has_answered(void *ctx)
 static uint8_t stub_speak(struct stub *s, struct event_base *base)
 {
 	assert_int_equal(write(s->go, "", 1), 1);
-	run_until(base, has_answered, s);
+	two_run_until(base, has_answered, s);
 	return s->got;
 }
 
@@ -149,7 +151,7 @@ static void test_claim(void **state)
 		.exec.cookie = COOKIE,
 		.exec.uid = getuid(),
 		.exec.path = "/bin/true",
-		.exec.time_ms = LIMIT_S * 1000,
+		.exec.time_ms = TWO_LIMIT_S * 1000,
 		.node = "0.1",
 		.view = VIEW_SHARED,
 	};
@@ -158,15 +160,15 @@ static void test_claim(void **state)
 
 	assert_non_null(base);
 	for (int i = 0; i < 2; i++)
-		start(&agents[i], base, i);
-	run_until(base, agreed, agents);
+		two_start(&agents[i], base, i);
+	two_run_until(base, two_agreed, agents);
 	stub_new(&right, &agents[0], "7", 0);
 	stub_new(&other, &agents[0], "7", 0);
 	/* another user's, if this is root */
 	stub_new(&stranger, &agents[0], "7", getuid() ? 0 : 65534 /* nobody */);
 	task.exec.pid = right.pid;
 	assert_int_equal(placement_start(&agents[0], &task, on_decided, &outcome), 0);
-	run_until(base, was_decided, &outcome);
+	two_run_until(base, was_decided, &outcome);
 	assert_ptr_equal(outcome.to, peers_by_text(&agents[0], "0.1"));
 	snprintf(token, sizeof(token), "%s", outcome.placement->token);
 
@@ -200,5 +202,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_claim) };
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, two_set_up, two_tear_down);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Credits (lib/eh/idle.h) over a network that loses, doubles and delays messages, while nodes die: none is accepted
  * twice, none is lost for long, and no ask stays without an answer. */
+#include <string.h>
+
 #include "eh/pool.h"
 #include "eh/rule.h"
 #include "idle_world.h"
@@ -13,23 +15,24 @@ static void test_order(void **state)
 	};
 
 	for (unsigned int s = 0; s < 4; s++) {
-		world_begin(shapes[s][0], shapes[s][1], shapes[s][2]);
-		run(50);
-		for (unsigned int k = 0; k < EH_TIERS * size * processors; k++) {
-			uint64_t id = want(random_below(size), 0);
+		idle_begin(shapes[s][0], shapes[s][1], shapes[s][2]);
+		idle_run(50);
+		for (unsigned int k = 0; k < EH_TIERS * world.size * world.processors; k++) {
+			uint64_t id = idle_want(random_below(world.size), 0);
 
-			run(now + 50);
-			assert_true(answers[id] == 1 && found[id]);
-			assert_int_equal(answer_of[id].tier, k / (size * processors));
-			use(id);
-			run(now + 50);
+			idle_run(world.now + 50);
+			assert_true(world.answers[id] == 1 && world.found[id]);
+			assert_int_equal(world.answer_of[id].tier,
+					 k / (world.size * world.processors));
+			idle_use(id);
+			idle_run(world.now + 50);
 		}
-		assert_int_equal(accepts, EH_TIERS * size * processors);
-		assert_int_equal(declines, 0);
-		assert_false(found[want(0, 0)]);
-		run(now + 50);
-		check_all_known();
-		world_end();
+		assert_int_equal(world.accepts, EH_TIERS * world.size * world.processors);
+		assert_int_equal(world.declines, 0);
+		assert_false(world.found[idle_want(0, 0)]);
+		idle_run(world.now + 50);
+		idle_check_all_known();
+		idle_end();
 	}
 }
 
@@ -38,19 +41,19 @@ static void test_near(void **state)
 {
 	uint64_t id;
 
-	world_begin(3, 2, 1);
-	run(50);
-	sent = 0;
-	id = want(13, 0);
-	run(now + 20);
-	assert_true(found[id] && answer_of[id].node / 8 == 1);
-	assert_int_equal(sent, 2);
+	idle_begin(3, 2, 1);
+	idle_run(50);
+	world.sent = 0;
+	id = idle_want(13, 0);
+	idle_run(world.now + 20);
+	assert_true(world.found[id] && world.answer_of[id].node / 8 == 1);
+	assert_int_equal(world.sent, 2);
 	/* that it is used is no news to the controller, which has let it be taken */
-	use(id);
-	run(now + 20);
-	assert_int_equal(accepts, 1);
-	assert_int_equal(sent, 2);
-	world_end();
+	idle_use(id);
+	idle_run(world.now + 20);
+	assert_int_equal(world.accepts, 1);
+	assert_int_equal(world.sent, 2);
+	idle_end();
 }
 
 /* With all processors busy an ask waits for the first that is free. */
@@ -59,42 +62,45 @@ static void test_held(void **state)
 	for (unsigned int l = 1; l <= 3; l++) {
 		uint64_t ids[8], late;
 
-		world_begin(2, l, 1);
-		for (uint32_t i = 0; i < size; i++)
-			set_tasks(i, 1);
-		run(50);
+		idle_begin(2, l, 1);
+		for (uint32_t i = 0; i < world.size; i++)
+			idle_set_tasks(i, 1);
+		idle_run(50);
 		for (unsigned int k = 0; k < 8; k++)
-			ids[k] = want(random_below(size), 60000);
-		run(now + 100);
+			ids[k] = idle_want(random_below(world.size), 60000);
+		idle_run(world.now + 100);
 		for (unsigned int k = 0; k < 8; k++)
-			assert_int_equal(answers[ids[k]], 0);
-		assert_int_equal(nodes[0].idle->nheld, 8);
+			assert_int_equal(world.answers[ids[k]], 0);
+		assert_int_equal(world.nodes[0].idle->nheld, 8);
 		/* no more may wait: this one goes one task ahead */
-		late = want(size - 1, 60000);
-		run(now + 50);
-		assert_true(answers[late] == 1 && found[late] && answer_of[late].tier == 1);
-		step(size - 1,
-		     (struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = answer_of[late] });
+		late = idle_want(world.size - 1, 60000);
+		idle_run(world.now + 50);
+		assert_true(world.answers[late] == 1 && world.found[late] &&
+			    world.answer_of[late].tier == 1);
+		idle_step(world.size - 1,
+			  (struct eh_idle_event){ .type = EH_IDLE_UNUSED,
+						  .credit = world.answer_of[late] });
 		/* four end at the same time in one group, or all there is */
-		for (uint32_t i = size - 4; i < size; i++)
-			set_tasks(i, 0);
-		run(now + 50);
-		assert_int_equal(nodes[0].idle->nheld, 4);
+		for (uint32_t i = world.size - 4; i < world.size; i++)
+			idle_set_tasks(i, 0);
+		idle_run(world.now + 50);
+		assert_int_equal(world.nodes[0].idle->nheld, 4);
 		for (unsigned int k = 0; k < 8; k++) {
-			assert_int_equal(answers[ids[k]], answers[ids[k]] != 0);
-			if (answers[ids[k]]) {
-				assert_true(found[ids[k]] && answer_of[ids[k]].tier == 0);
-				use(ids[k]);
+			assert_int_equal(world.answers[ids[k]], world.answers[ids[k]] != 0);
+			if (world.answers[ids[k]]) {
+				assert_true(world.found[ids[k]] &&
+					    world.answer_of[ids[k]].tier == 0);
+				idle_use(ids[k]);
 			}
 		}
-		run(now + 50);
-		assert_int_equal(accepts, 4);
+		idle_run(world.now + 50);
+		assert_int_equal(world.accepts, 4);
 		/* the others at their deadline */
-		run(now + 61000);
+		idle_run(world.now + 61000);
 		for (unsigned int k = 0; k < 8; k++)
-			assert_int_equal(answers[ids[k]], 1);
-		assert_int_equal(nodes[0].idle->nheld, 0);
-		world_end();
+			assert_int_equal(world.answers[ids[k]], 1);
+		assert_int_equal(world.nodes[0].idle->nheld, 0);
+		idle_end();
 	}
 }
 
@@ -103,30 +109,32 @@ static void test_held_order(void **state)
 {
 	uint64_t longest, shortest, middle, late;
 
-	world_begin(2, 2, 1);
-	for (uint32_t i = 0; i < size; i++)
-		set_tasks(i, 1);
-	run(50);
-	longest = want(1, 60000);
-	run(now + 50);
-	middle = want(2, 30000);
-	shortest = want(3, 20000);
-	run(now + 50);
-	assert_int_equal(nodes[0].idle->nheld, 3);
-	set_tasks(size - 1, 0);
-	run(now + 50);
-	assert_true(answers[shortest] == 1 && found[shortest] && answer_of[shortest].tier == 0);
-	use(shortest);
-	run(now + 31000);
-	assert_true(answers[middle] == 1 && found[middle] && answer_of[middle].tier == 1);
-	assert_int_equal(answers[longest], 0);
+	idle_begin(2, 2, 1);
+	for (uint32_t i = 0; i < world.size; i++)
+		idle_set_tasks(i, 1);
+	idle_run(50);
+	longest = idle_want(1, 60000);
+	idle_run(world.now + 50);
+	middle = idle_want(2, 30000);
+	shortest = idle_want(3, 20000);
+	idle_run(world.now + 50);
+	assert_int_equal(world.nodes[0].idle->nheld, 3);
+	idle_set_tasks(world.size - 1, 0);
+	idle_run(world.now + 50);
+	assert_true(world.answers[shortest] == 1 && world.found[shortest] &&
+		    world.answer_of[shortest].tier == 0);
+	idle_use(shortest);
+	idle_run(world.now + 31000);
+	assert_true(world.answers[middle] == 1 && world.found[middle] &&
+		    world.answer_of[middle].tier == 1);
+	assert_int_equal(world.answers[longest], 0);
 	/* fewer may wait from now on: those that do stay */
-	eh_idle_hold(nodes[0].idle, 15);
-	late = want(2, 20000);
-	run(now + 50);
-	assert_true(answers[late] == 1 && answer_of[late].tier == 1);
-	assert_int_equal(nodes[0].idle->nheld, 1);
-	world_end();
+	eh_idle_hold(world.nodes[0].idle, 15);
+	late = idle_want(2, 20000);
+	idle_run(world.now + 50);
+	assert_true(world.answers[late] == 1 && world.answer_of[late].tier == 1);
+	assert_int_equal(world.nodes[0].idle->nheld, 1);
+	idle_end();
 }
 
 /* Behind others there, or with others here, on one processor and on two. */
@@ -151,37 +159,42 @@ static void test_lease(void **state)
 {
 	uint64_t id, late;
 
-	world_begin(2, 2, 1);
-	for (uint32_t i = 0; i < size; i++)
-		set_tasks(i, i == 9 ? 0 : 2);
-	run(50);
-	id = want(0, 0);
-	run(now + 50);
-	assert_true(found[id] && answer_of[id].node == 9 && answer_of[id].tier == 0);
-	late = want(0, 0);
-	run(now + 50);
-	assert_true(answers[late] == 1 && found[late] && answer_of[late].tier == 1);
-	step(0, (struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = answer_of[late] });
-	step(0, (struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = answer_of[id] });
-	run(now + 50);
-	use(id); /* too late */
-	run(now + 50);
-	assert_int_equal(accepts, 0);
-	id = want(0, 0);
-	run(now + 50);
-	assert_true(found[id] && answer_of[id].tier == 0);
-	run(now + 2 * HEARTBEAT + LEASE);
-	use(id); /* too late again */
-	run(now + 50);
-	assert_int_equal(accepts, 0);
-	check_all_known();
-	id = want(0, 0);
-	run(now + 50);
-	assert_true(found[id] && answer_of[id].node == 9 && answer_of[id].tier == 0);
-	use(id);
-	run(now + 50);
-	assert_int_equal(accepts, 1);
-	world_end();
+	idle_begin(2, 2, 1);
+	for (uint32_t i = 0; i < world.size; i++)
+		idle_set_tasks(i, i == 9 ? 0 : 2);
+	idle_run(50);
+	id = idle_want(0, 0);
+	idle_run(world.now + 50);
+	assert_true(world.found[id] && world.answer_of[id].node == 9 &&
+		    world.answer_of[id].tier == 0);
+	late = idle_want(0, 0);
+	idle_run(world.now + 50);
+	assert_true(world.answers[late] == 1 && world.found[late] &&
+		    world.answer_of[late].tier == 1);
+	idle_step(0, (struct eh_idle_event){ .type = EH_IDLE_UNUSED,
+					     .credit = world.answer_of[late] });
+	idle_step(0,
+		  (struct eh_idle_event){ .type = EH_IDLE_UNUSED, .credit = world.answer_of[id] });
+	idle_run(world.now + 50);
+	idle_use(id); /* too late */
+	idle_run(world.now + 50);
+	assert_int_equal(world.accepts, 0);
+	id = idle_want(0, 0);
+	idle_run(world.now + 50);
+	assert_true(world.found[id] && world.answer_of[id].tier == 0);
+	idle_run(world.now + 2 * HEARTBEAT + LEASE);
+	idle_use(id); /* too late again */
+	idle_run(world.now + 50);
+	assert_int_equal(world.accepts, 0);
+	idle_check_all_known();
+	id = idle_want(0, 0);
+	idle_run(world.now + 50);
+	assert_true(world.found[id] && world.answer_of[id].node == 9 &&
+		    world.answer_of[id].tier == 0);
+	idle_use(id);
+	idle_run(world.now + 50);
+	assert_int_equal(world.accepts, 1);
+	idle_end();
 }
 
 /* Its successor knows all credits within a heartbeat, and has let none be taken that the dead one had. */
@@ -191,31 +204,31 @@ static void test_death_of_controller(void **state)
 		uint32_t dead;
 		uint64_t id;
 
-		world_begin(2, 2, 1 + random_below(3));
-		delay = random_below(20);
-		for (uint32_t i = 0; i < size; i++)
-			set_tasks(i, random_below(3));
-		run(100);
-		check_all_known();
+		idle_begin(2, 2, 1 + random_below(3));
+		world.delay = random_below(20);
+		for (uint32_t i = 0; i < world.size; i++)
+			idle_set_tasks(i, random_below(3));
+		idle_run(100);
+		idle_check_all_known();
 		dead = 4 * random_below(4);
-		id = want(dead + 1 + random_below(3), 0);
+		id = idle_want(dead + 1 + random_below(3), 0);
 		/* up two levels, to the group that has one, and back */
-		run(now + 8 * (delay + 1));
-		assert_int_equal(answers[id], 1);
-		eh_idle_free(nodes[dead].idle);
-		nodes[dead].idle = NULL;
-		for (uint32_t i = 0; i < size; i++)
-			step(i, (struct eh_idle_event){ .type = EH_IDLE_GONE, .node = dead });
-		set_roles();
-		run(now + HEARTBEAT);
-		check_known(dead, dead + 4);
+		idle_run(world.now + 8 * (world.delay + 1));
+		assert_int_equal(world.answers[id], 1);
+		eh_idle_free(world.nodes[dead].idle);
+		world.nodes[dead].idle = NULL;
+		for (uint32_t i = 0; i < world.size; i++)
+			idle_step(i, (struct eh_idle_event){ .type = EH_IDLE_GONE, .node = dead });
+		idle_set_roles();
+		idle_run(world.now + HEARTBEAT);
+		idle_check_known(dead, dead + 4);
 		for (unsigned int k = 0; k < 12; k++)
-			want(dead + 1, 0);
-		run(now + 4 * delay + 10);
-		if (found[id])
-			use(id);
-		run(now + 100);
-		world_end();
+			idle_want(dead + 1, 0);
+		idle_run(world.now + 4 * world.delay + 10);
+		if (world.found[id])
+			idle_use(id);
+		idle_run(world.now + 100);
+		idle_end();
 	}
 }
 
@@ -224,71 +237,73 @@ static void storm(unsigned int n, unsigned int l, unsigned int c)
 {
 	uint64_t until = 40 * HEARTBEAT, first = 0;
 
-	world_begin(n, l, c);
-	delay = random_below(60);
-	loss = random_below(20);
-	doubled = random_below(20);
-	while (now < until) {
-		uint32_t i = random_below(size);
+	idle_begin(n, l, c);
+	world.delay = random_below(60);
+	world.loss = random_below(20);
+	world.doubled = random_below(20);
+	while (world.now < until) {
+		uint32_t i = random_below(world.size);
 		unsigned int what = random_below(100);
 
-		if (what < 45 && nodes[i].idle) {
-			if (nodes[i].tasks < c && random_below(2))
-				set_tasks(i, nodes[i].tasks + 1);
+		if (what < 45 && world.nodes[i].idle) {
+			if (world.nodes[i].tasks < c && random_below(2))
+				idle_set_tasks(i, world.nodes[i].tasks + 1);
 			else
-				want(i, random_below(2) ? random_below(2000) : 0);
-		} else if (what < 90 && nodes[i].idle && nodes[i].tasks) {
-			set_tasks(i, nodes[i].tasks - 1);
-		} else if (what == 98 && nodes[i].idle && i + 1 < size) {
-			eh_idle_free(nodes[i].idle);
-			nodes[i].idle = NULL;
-			for (uint32_t k = 0; k < size && random_below(10); k++)
-				step(k, (struct eh_idle_event){ .type = EH_IDLE_GONE, .node = i });
+				idle_want(i, random_below(2) ? random_below(2000) : 0);
+		} else if (what < 90 && world.nodes[i].idle && world.nodes[i].tasks) {
+			idle_set_tasks(i, world.nodes[i].tasks - 1);
+		} else if (what == 98 && world.nodes[i].idle && i + 1 < world.size) {
+			eh_idle_free(world.nodes[i].idle);
+			world.nodes[i].idle = NULL;
+			for (uint32_t k = 0; k < world.size && random_below(10); k++)
+				idle_step(k, (struct eh_idle_event){ .type = EH_IDLE_GONE,
+								     .node = i });
 		} else if (what == 99) {
-			for (i = 0; i < size && nodes[i].idle; i++)
+			for (i = 0; i < world.size && world.nodes[i].idle; i++)
 				;
-			if (i < size)
-				start(i);
-			set_roles();
+			if (i < world.size)
+				idle_start(i);
+			idle_set_roles();
 		} else if (what == 97) {
 			/* members notice */
 			bool some = true;
 
-			for (uint32_t k = 0; k < size; k += 1u << n) {
+			for (uint32_t k = 0; k < world.size; k += 1u << n) {
 				bool any = false;
 
 				for (uint32_t j = k; j < k + (1u << n); j++)
-					any |= nodes[j].idle != NULL;
+					any |= world.nodes[j].idle != NULL;
 				some &= any;
 			}
-			for (uint32_t k = 0; k < size && !some; k++)
-				if (!nodes[k].idle)
-					start(k);
-			set_roles();
+			for (uint32_t k = 0; k < world.size && !some; k++)
+				if (!world.nodes[k].idle)
+					idle_start(k);
+			idle_set_roles();
 		}
-		run(now + random_below(12));
-		for (; first < nasks && !answers[first]; first++)
+		idle_run(world.now + random_below(12));
+		for (; first < world.nasks && !world.answers[first]; first++)
 			;
-		for (uint64_t id = first; id < nasks; id++)
-			if (answers[id] == 1) {
-				answers[id] = 2;
-				if (found[id] && random_below(10))
-					use(id);
-				else if (found[id])
-					step(i, (struct eh_idle_event){ .type = EH_IDLE_UNUSED,
-									.credit = answer_of[id] });
+		for (uint64_t id = first; id < world.nasks; id++)
+			if (world.answers[id] == 1) {
+				world.answers[id] = 2;
+				if (world.found[id] && random_below(10))
+					idle_use(id);
+				else if (world.found[id])
+					idle_step(i, (struct eh_idle_event){
+							     .type = EH_IDLE_UNUSED,
+							     .credit = world.answer_of[id] });
 			}
 	}
-	assert_true(accepts > 100);
-	loss = doubled = 0;
-	for (uint32_t k = 0; k < size; k++)
-		if (!nodes[k].idle)
-			start(k);
-	set_roles();
+	assert_true(world.accepts > 100);
+	world.loss = world.doubled = 0;
+	for (uint32_t k = 0; k < world.size; k++)
+		if (!world.nodes[k].idle)
+			idle_start(k);
+	idle_set_roles();
 	/* a late credit may still be used, and its answer be late; then the leases end */
-	run(now + 4 * HEARTBEAT + 2 * LEASE + 4 * delay);
-	check_all_known();
-	world_end();
+	idle_run(world.now + 4 * HEARTBEAT + 2 * LEASE + 4 * world.delay);
+	idle_check_all_known();
+	idle_end();
 }
 
 static void test_storm(void **state)
@@ -318,7 +333,7 @@ static void test_hostile(void **state)
 	for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++)
 		eh_pool_offer(pool, 1, 1, &bad[k], 0);
 	assert_int_equal(eh_pool_best(pool).tier, EH_TIERS);
-	world_begin(2, 2, 1);
+	idle_begin(2, 2, 1);
 	for (unsigned int k = 0; k < 20000; k++) {
 		struct eh_idle_message m;
 		uint64_t words[(sizeof(m) + 7) / 8];
@@ -333,21 +348,21 @@ static void test_hostile(void **state)
 			continue;
 		if (m.type == EH_IDLE_ASK)
 			m.ask = (struct eh_idle_ask){ .id = 0,
-						      .home = random_below(size),
+						      .home = random_below(world.size),
 						      .hold_ms = random_below(100),
 						      .tier = random_below(EH_TIERS + 2),
 						      .hops = random_below(70),
 						      .down = random_below(2),
 						      .missed = random_below(2) };
-		nasks = 1;
-		found[0] = false;
-		hear(random_below(size), random_below(size), &m);
-		run(now + 1);
+		world.nasks = 1;
+		world.found[0] = false;
+		idle_hear(random_below(world.size), random_below(world.size), &m);
+		idle_run(world.now + 1);
 	}
 	while (eh_pool_take(pool, EH_TIERS, 9, &random, &credit))
 		;
 	eh_pool_free(pool);
-	world_end();
+	idle_end();
 }
 
 /* As the module counts them, too (kmod/load_test.c). */
@@ -364,28 +379,28 @@ static void test_tasks_of_load(void **state)
 static void test_clock_set_back(void **state)
 {
 	for (uint32_t back = 0; back < 2; back++) {
-		world_begin(2, 1, 1);
-		for (uint32_t i = 0; i < size; i++) {
-			eh_idle_free(nodes[i].idle);
-			nodes[i].life = 1000;
-			start(i);
+		idle_begin(2, 1, 1);
+		for (uint32_t i = 0; i < world.size; i++) {
+			eh_idle_free(world.nodes[i].idle);
+			world.nodes[i].life = 1000;
+			idle_start(i);
 		}
-		set_roles();
-		run(50);
-		check_all_known();
+		idle_set_roles();
+		idle_run(50);
+		idle_check_all_known();
 		/* it is so short away that nobody else leads */
-		eh_idle_free(nodes[back].idle);
-		for (uint32_t i = 0; i < size; i++)
+		eh_idle_free(world.nodes[back].idle);
+		for (uint32_t i = 0; i < world.size; i++)
 			if (i != back)
-				step(i,
-				     (struct eh_idle_event){ .type = EH_IDLE_GONE, .node = back });
-		nodes[back].life = 10;
-		start(back);
-		set_roles();
-		run(now + 2 * HEARTBEAT);
-		check_all_known();
-		assert_int_equal(idle_credits(nodes[0].idle, 0), size);
-		world_end();
+				idle_step(i, (struct eh_idle_event){ .type = EH_IDLE_GONE,
+								     .node = back });
+		world.nodes[back].life = 10;
+		idle_start(back);
+		idle_set_roles();
+		idle_run(world.now + 2 * HEARTBEAT);
+		idle_check_all_known();
+		assert_int_equal(idle_credits(world.nodes[0].idle, 0), world.size);
+		idle_end();
 	}
 }
 

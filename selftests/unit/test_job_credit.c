@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The channels of a job: credit and what makes it void, copies read ahead, the bounds of memory, encoding. */
-#include "job_steps.h"
+#include <errno.h>
+#include <string.h>
+
+#include "job_ends.h"
 
 /* ---- credit ---- */
 
@@ -8,72 +11,72 @@ static uint8_t bytes[JOB_DATA_MAX];
 
 static void test_want(void **state)
 {
-	run_to(JOB_RUNNING);
+	ends_run_to(JOB_RUNNING);
 	assert_int_equal(job_end_granted(&executor.e, 0), 0);
-	offer(false);
+	ends_offer(false);
 	assert_int_equal(job_end_room(&home.e, 0), 0);
-	want(100);
+	ends_want(100);
 	assert_int_equal(job_end_room(&home.e, 0), 100);
-	assert_int_equal(last(&home)->what, JOB_WANT);
-	assert_int_equal(last(&home)->total, 100);
+	assert_int_equal(ends_last(&home)->what, JOB_WANT);
+	assert_int_equal(ends_last(&home)->total, 100);
 	/* not as many: the rest is void, at both ends */
 	job_end_send(&home.e, 0, bytes, 60, false);
 	assert_int_equal(job_end_room(&home.e, 0), 0);
 	assert_int_equal(job_end_granted(&executor.e, 0), 100);
-	pump();
-	assert_int_equal(last(&executor)->data.length, 60);
+	ends_pump();
+	assert_int_equal(ends_last(&executor)->data.length, 60);
 	assert_int_equal(job_end_granted(&executor.e, 0), 0);
-	want(50);
+	ends_want(50);
 	assert_int_equal(job_end_room(&home.e, 0), 50);
-	assert_int_equal(last(&home)->total, 110);
+	assert_int_equal(ends_last(&home)->total, 110);
 	/* taken by another process */
-	tell(&home, JOB_NONE);
+	ends_tell(&home, JOB_NONE);
 	assert_int_equal(job_end_room(&home.e, 0), 0);
 	assert_int_equal(job_end_granted(&executor.e, 0), 0);
 	/* answered once */
-	assert_int_equal(say(&home, JOB_NONE), -EPROTO);
-	want(1);
+	assert_int_equal(ends_say(&home, JOB_NONE), -EPROTO);
+	ends_want(1);
 	assert_int_equal(job_end_room(&home.e, 0), 1);
-	tell(&home, JOB_END);
+	ends_tell(&home, JOB_END);
 	assert_int_equal(job_end_granted(&executor.e, 0), 0);
 	assert_int_equal(job_end_room(&home.e, 0), 0);
-	assert_int_equal(say(&home, JOB_END), -EPROTO);
-	assert_int_equal(say(&home, JOB_NONE), -EPROTO);
+	assert_int_equal(ends_say(&home, JOB_END), -EPROTO);
+	assert_int_equal(ends_say(&home, JOB_NONE), -EPROTO);
 	assert_int_equal(home.lost + executor.lost, 0);
 }
 
 /* A second wish does not cross with the answer to the first. */
 static void test_want_twice(void **state)
 {
-	run_to(JOB_RUNNING);
+	ends_run_to(JOB_RUNNING);
 	job_end_grant(&executor.e, 0, 100);
-	while (move(&executor, &home))
+	while (ends_move(&executor, &home))
 		;
 	job_end_send(&home.e, 0, bytes, 60, false);
 	job_end_grant(&executor.e, 0, 50);
-	while (move(&executor, &home))
+	while (ends_move(&executor, &home))
 		;
 	assert_int_equal(job_end_room(&home.e, 0), 0);
-	pump();
+	ends_pump();
 	assert_int_equal(job_end_granted(&executor.e, 0), 0);
-	want(50);
+	ends_want(50);
 	assert_int_equal(job_end_room(&home.e, 0), 50);
 	job_end_send(&home.e, 0, bytes, 50, false);
-	pump();
+	ends_pump();
 	assert_int_equal(home.lost + executor.lost, 0);
 }
 
 /* A program may read as much as it likes. */
 static void test_want_much(void **state)
 {
-	run_to(JOB_RUNNING);
-	want(SIZE_MAX);
+	ends_run_to(JOB_RUNNING);
+	ends_want(SIZE_MAX);
 	assert_int_equal(job_end_granted(&executor.e, 0), JOB_WINDOW);
 	assert_int_equal(job_end_room(&home.e, 0), JOB_DATA_MAX);
 	job_end_send(&home.e, 0, bytes, JOB_DATA_MAX, false);
-	pump();
-	want(JOB_WINDOW - 1);
-	want(JOB_WINDOW - 1);
+	ends_pump();
+	ends_want(JOB_WINDOW - 1);
+	ends_want(JOB_WINDOW - 1);
 	assert_int_equal(job_end_granted(&executor.e, 0), JOB_WINDOW - 1);
 	assert_int_equal(home.lost + executor.lost, 0);
 }
@@ -83,35 +86,35 @@ static void test_unsure(void **state)
 {
 	unsigned int before;
 
-	run_to(JOB_RUNNING);
-	offer(false);
+	ends_run_to(JOB_RUNNING);
+	ends_offer(false);
 	job_end_unsure(&executor.e, 0);
-	pump();
-	assert_int_equal(last(&home)->what, JOB_WANT);
-	assert_int_equal(last(&home)->total, 0);
+	ends_pump();
+	assert_int_equal(ends_last(&home)->what, JOB_WANT);
+	assert_int_equal(ends_last(&home)->total, 0);
 	assert_true(home.e.channels[0].unsure);
 	assert_int_equal(job_end_room(&home.e, 0), 0);
 	before = home.nseen;
 	job_end_unsure(&executor.e, 0);
-	pump();
+	ends_pump();
 	assert_int_equal(home.nseen, before);
 	/* one that is sure comes after it */
-	want(7);
+	ends_want(7);
 	assert_int_equal(job_end_room(&home.e, 0), 7);
 	job_end_send(&home.e, 0, bytes, 7, false);
 	assert_false(home.e.channels[0].unsure);
-	pump();
-	offer(false);
+	ends_pump();
+	ends_offer(false);
 	job_end_unsure(&executor.e, 0);
-	want(1);
+	ends_want(1);
 	assert_true(home.e.channels[0].unsure);
-	assert_int_equal(last(&home)->total, 8);
+	assert_int_equal(ends_last(&home)->total, 8);
 	assert_int_equal(job_end_room(&home.e, 0), 1);
 	/* copies are an answer to it */
-	offer(true);
+	ends_offer(true);
 	before = home.nseen;
 	job_end_unsure(&executor.e, 0);
-	pump();
+	ends_pump();
 	assert_int_equal(home.nseen, before);
 	assert_int_equal(home.lost + executor.lost, 0);
 }
@@ -121,32 +124,32 @@ static void test_shut(void **state)
 {
 	struct job_message m = { .what = JOB_END, .channel = 1, .shut = true };
 
-	run_to(JOB_RUNNING);
+	ends_run_to(JOB_RUNNING);
 	assert_int_equal(job_end_say(&executor.e, &m), 0);
-	pump();
-	assert_int_equal(last(&home)->what, JOB_END);
-	assert_true(last(&home)->shut);
+	ends_pump();
+	assert_int_equal(ends_last(&home)->what, JOB_END);
+	assert_true(ends_last(&home)->shut);
 	m = (struct job_message){ .what = JOB_END, .channel = 2 };
 	assert_int_equal(job_end_say(&executor.e, &m), 0);
-	pump();
-	assert_false(last(&home)->shut);
+	ends_pump();
+	assert_false(ends_last(&home)->shut);
 	/* nor was the first one's close */
 	m = (struct job_message){ .what = JOB_CLOSED, .channel = 1 };
 	assert_int_equal(job_end_say(&executor.e, &m), 0);
-	pump();
-	assert_int_equal(last(&home)->what, JOB_CLOSED);
-	assert_false(last(&home)->shut);
+	ends_pump();
+	assert_int_equal(ends_last(&home)->what, JOB_CLOSED);
+	assert_false(ends_last(&home)->shut);
 	/* what was read just before does not look like it */
-	offer(false);
-	want(3);
+	ends_offer(false);
+	ends_want(3);
 	job_end_send(&home.e, 0, bytes, 3, false);
-	pump();
+	ends_pump();
 	job_end_read(&executor.e, 0, 3);
 	m = (struct job_message){ .what = JOB_CLOSED };
 	assert_int_equal(job_end_say(&executor.e, &m), 0);
-	pump();
-	assert_int_equal(last(&home)->what, JOB_CLOSED);
-	assert_false(last(&home)->shut);
+	ends_pump();
+	assert_int_equal(ends_last(&home)->what, JOB_CLOSED);
+	assert_false(ends_last(&home)->shut);
 	assert_int_equal(home.lost + executor.lost, 0);
 }
 
@@ -155,39 +158,39 @@ static void test_shut_after_read(void **state)
 {
 	struct job_message m = { .what = JOB_CLOSED, .shut = true };
 
-	run_to(JOB_RUNNING);
-	offer(false);
-	want(3);
+	ends_run_to(JOB_RUNNING);
+	ends_offer(false);
+	ends_want(3);
 	job_end_send(&home.e, 0, bytes, 3, false);
-	pump();
+	ends_pump();
 	job_end_read(&executor.e, 0, 2);
 	assert_int_equal(job_end_say(&executor.e, &m), 0);
-	pump();
+	ends_pump();
 	assert_int_equal(home.lost + executor.lost, 0);
-	assert_int_equal(last(&home)->what, JOB_CLOSED);
-	assert_true(last(&home)->shut);
+	assert_int_equal(ends_last(&home)->what, JOB_CLOSED);
+	assert_true(ends_last(&home)->shut);
 	assert_int_equal(home.e.channels[0].read, 2);
 }
 
 /* An empty line's end of file counts as a byte. */
 static void test_typed_end(void **state)
 {
-	run_to(JOB_RUNNING);
+	ends_run_to(JOB_RUNNING);
 	job_end_grant(&executor.e, 3, 10);
-	pump();
+	ends_pump();
 	job_end_send(&home.e, 3, NULL, 0, false);
-	pump();
-	assert_int_equal(last(&executor)->what, JOB_DATA);
-	assert_int_equal(last(&executor)->channel, 3);
-	assert_int_equal(last(&executor)->data.length, 0);
+	ends_pump();
+	assert_int_equal(ends_last(&executor)->what, JOB_DATA);
+	assert_int_equal(ends_last(&executor)->channel, 3);
+	assert_int_equal(ends_last(&executor)->data.length, 0);
 	assert_int_equal(executor.e.channels[3].got, 1);
 	job_end_read(&executor.e, 3, 1);
-	tell(&executor, JOB_CONTINUED);
+	ends_tell(&executor, JOB_CONTINUED);
 	job_end_grant(&executor.e, 3, 5);
-	pump();
+	ends_pump();
 	assert_int_equal(home.seen[home.nseen - 2].what, JOB_READ);
 	assert_int_equal(home.seen[home.nseen - 2].total, 1);
-	assert_int_equal(last(&home)->total, 6);
+	assert_int_equal(ends_last(&home)->total, 6);
 	assert_int_equal(home.lost + executor.lost, 0);
 }
 
@@ -198,33 +201,33 @@ static void test_ahead(void **state)
 	uint64_t sent = 0;
 
 	for (int i = 0; i < 4; i++) {
-		run_to(i == 2 ? JOB_ENDED : JOB_RUNNING);
+		ends_run_to(i == 2 ? JOB_ENDED : JOB_RUNNING);
 		sent = 0;
-		offer(false);
-		want(10);
-		offer(true);
+		ends_offer(false);
+		ends_want(10);
+		ends_offer(true);
 		assert_int_equal(job_end_granted(&executor.e, 0), JOB_WINDOW);
 		while (job_end_room(&home.e, 0)) {
 			size_t n = job_end_room(&home.e, 0);
 
 			job_end_send(&home.e, 0, bytes, n, true);
 			sent += n;
-			pump();
-			assert_true(last(&executor)->data.copy);
+			ends_pump();
+			assert_true(ends_last(&executor)->data.copy);
 		}
 		assert_int_equal(sent, JOB_WINDOW);
-		assert_int_equal(say(&home, JOB_NONE), -EPROTO);
+		assert_int_equal(ends_say(&home, JOB_NONE), -EPROTO);
 		job_end_read(&executor.e, 0, JOB_STEP - 1);
 		job_end_grant(&executor.e, 0, JOB_STEP - 1);
-		pump();
+		ends_pump();
 		assert_int_equal(job_end_room(&home.e, 0), 0);
 		job_end_read(&executor.e, 0, JOB_STEP);
 		job_end_grant(&executor.e, 0, 1);
-		pump();
+		ends_pump();
 		assert_int_equal(home.seen[home.nseen - 2].what, JOB_READ);
 		assert_int_equal(home.seen[home.nseen - 2].total, JOB_STEP);
-		assert_int_equal(last(&home)->what, JOB_WANT);
-		assert_int_equal(last(&home)->total, JOB_WINDOW + JOB_STEP);
+		assert_int_equal(ends_last(&home)->what, JOB_WANT);
+		assert_int_equal(ends_last(&home)->total, JOB_WINDOW + JOB_STEP);
 		assert_int_equal(job_end_room(&home.e, 0), JOB_DATA_MAX);
 		job_end_read(&executor.e, 0, JOB_STEP + 7);
 		if (i == 0) {
@@ -232,12 +235,13 @@ static void test_ahead(void **state)
 
 			assert_int_equal(job_end_say(&executor.e, &m), 0);
 		} else if (i == 3) {
-			assert_int_equal(say(&executor, JOB_CLOSED), 0);
+			assert_int_equal(ends_say(&executor, JOB_CLOSED), 0);
 		} else {
-			assert_int_equal(i == 1 ? say_exit(false) : say(&executor, JOB_OVER), 0);
+			assert_int_equal(
+				i == 1 ? ends_say_exit(false) : ends_say(&executor, JOB_OVER), 0);
 		}
-		pump();
-		assert_int_equal(last(&home)->what, ends[i]);
+		ends_pump();
+		assert_int_equal(ends_last(&home)->what, ends[i]);
 		assert_int_equal(home.seen[home.nseen - 2].what, JOB_READ);
 		assert_int_equal(home.seen[home.nseen - 2].total, JOB_STEP + 7);
 		assert_int_equal(home.lost + executor.lost, 0);
@@ -250,66 +254,66 @@ static void test_ahead_refused(void **state)
 	struct job_message m = { .what = JOB_DATA, .data = { .bytes = bytes, .length = 1 } };
 
 	for (int i = 0; i < 4; i++) {
-		run_to(JOB_RUNNING);
-		offer(true);
+		ends_run_to(JOB_RUNNING);
+		ends_offer(true);
 		m.data.copy = true;
 		if (i == 3) { /* READ goes back */
 			job_end_send(&home.e, 0, bytes, 8, true);
-			pump();
+			ends_pump();
 			m = (struct job_message){ .what = JOB_READ, .total = 5 };
-			assert_int_equal(deliver_message(&home, &m), 0);
-			assert_int_equal(deliver_message(&home, &m), 0);
+			assert_int_equal(ends_deliver_message(&home, &m), 0);
+			assert_int_equal(ends_deliver_message(&home, &m), 0);
 			m.total = 4;
-			assert_int_equal(deliver_message(&home, &m), -EPROTO);
+			assert_int_equal(ends_deliver_message(&home, &m), -EPROTO);
 			continue;
 		}
-		assert_int_equal(deliver_message(&executor, &m), 0);
+		assert_int_equal(ends_deliver_message(&executor, &m), 0);
 		if (i == 1) /* what was offered as copies comes as copies */
 			m.data.copy = false;
 		if (i == 2) /* not granted */
 			executor.e.channels[0].got = executor.e.channels[0].granted;
-		assert_int_equal(deliver_message(&executor, i ? &m : &none), -EPROTO);
+		assert_int_equal(ends_deliver_message(&executor, i ? &m : &none), -EPROTO);
 	}
 }
 
 /* The other end reads no more: nothing is sent to it, and what came until then counts. */
 static void test_closed(void **state)
 {
-	run_to(JOB_RUNNING);
+	ends_run_to(JOB_RUNNING);
 	assert_true(job_end_room(&executor.e, 1));
 	assert_int_equal(
 		job_end_say(&home.e, &(struct job_message){ .what = JOB_CLOSED, .channel = 1 }), 0);
-	pump();
+	ends_pump();
 	assert_int_equal(job_end_room(&executor.e, 1), 0);
 	assert_true(job_end_room(&executor.e, 2));
 	assert_int_equal(
 		job_end_say(&executor.e, &(struct job_message){ .what = JOB_END, .channel = 2 }),
 		0);
 	assert_int_equal(job_end_room(&executor.e, 2), 0);
-	pump();
+	ends_pump();
 	/* none after the end */
-	assert_int_equal(deliver(&home, JOB_DATA, "\2\0x", 3), -EPROTO);
+	assert_int_equal(ends_deliver(&home, JOB_DATA, "\2\0x", 3), -EPROTO);
 }
 
 static void test_output_credit(void **state)
 {
 	uint64_t sent = 0;
 
-	run_to(JOB_RUNNING);
+	ends_run_to(JOB_RUNNING);
 	for (size_t n; (n = job_end_room(&executor.e, 1)); sent += n) {
 		job_end_send(&executor.e, 1, bytes, n, false);
-		pump();
+		ends_pump();
 	}
 	assert_int_equal(sent, JOB_WINDOW);
 	job_end_grant(&home.e, 1, JOB_STEP - 1);
-	pump();
+	ends_pump();
 	assert_int_equal(job_end_room(&executor.e, 1), 0);
 	job_end_grant(&home.e, 1, 1);
-	pump();
+	ends_pump();
 	assert_int_equal(job_end_room(&executor.e, 1), JOB_DATA_MAX);
 	/* one byte more than was granted */
 	home.e.channels[1].told = home.e.channels[1].granted = home.e.channels[1].got;
-	assert_int_equal(deliver(&home, JOB_DATA, "\1\0x", 3), -EPROTO);
+	assert_int_equal(ends_deliver(&home, JOB_DATA, "\1\0x", 3), -EPROTO);
 }
 
 /* A job has only the channels that its descriptors need, and those of open files carry both ways. */
@@ -320,16 +324,16 @@ static void test_more(void **state)
 				    .channel = 5,
 				    .data = { .bytes = bytes, .length = 1 } };
 
-	run_to(JOB_RUNNING);
+	ends_run_to(JOB_RUNNING);
 	assert_int_equal(job_end_room(&executor.e, 5), 0);
 	assert_int_equal(job_end_say(&home.e, &m), -EPROTO);
-	assert_int_equal(deliver_message(&home, &data), -EPROTO);
+	assert_int_equal(ends_deliver_message(&home, &data), -EPROTO);
 
-	begin();
+	ends_begin();
 	job_end_channels(&home.e, 6);
 	job_end_channels(&executor.e, 6);
-	attach();
-	pump();
+	ends_attach();
+	ends_pump();
 	m = (struct job_message){ .what = JOB_OPENED, .channel = 4 };
 	assert_int_equal(job_end_say(&home.e, &m), -EPROTO);
 	assert_int_equal(job_end_say(&executor.e, &m), 0);
@@ -337,41 +341,41 @@ static void test_more(void **state)
 	assert_int_equal(job_end_say(&executor.e, &m), -EPROTO);
 	m.channel = 6;
 	assert_int_equal(job_end_say(&executor.e, &m), -EPROTO);
-	tell(&executor, JOB_READY);
+	ends_tell(&executor, JOB_READY);
 	assert_int_equal(home.seen[0].what, JOB_OPENED);
 	assert_int_equal(home.seen[0].channel, 4);
 	m.channel = 5;
 	assert_int_equal(job_end_say(&executor.e, &m), -EPROTO); /* too late */
-	tell(&home, JOB_GO);
-	tell(&executor, JOB_STARTED);
+	ends_tell(&home, JOB_GO);
+	ends_tell(&executor, JOB_STARTED);
 	/* out */
 	assert_int_equal(job_end_room(&executor.e, 5), JOB_DATA_MAX);
 	job_end_send(&executor.e, 5, bytes, 7, false);
-	pump();
-	assert_int_equal(last(&home)->channel, 5);
-	assert_int_equal(last(&home)->data.length, 7);
+	ends_pump();
+	assert_int_equal(ends_last(&home)->channel, 5);
+	assert_int_equal(ends_last(&home)->data.length, 7);
 	/* in, when the program wants it */
 	assert_int_equal(job_end_room(&home.e, 5), 0);
 	m = (struct job_message){ .what = JOB_OFFER, .channel = 5 };
 	assert_int_equal(job_end_say(&home.e, &m), 0);
-	pump();
+	ends_pump();
 	job_end_grant(&executor.e, 5, 3);
-	pump();
+	ends_pump();
 	assert_int_equal(job_end_room(&home.e, 5), 3);
 	job_end_send(&home.e, 5, bytes, 2, false);
-	pump();
-	assert_int_equal(last(&executor)->data.length, 2);
+	ends_pump();
+	assert_int_equal(ends_last(&executor)->data.length, 2);
 	assert_int_equal(job_end_granted(&executor.e, 5), 0);
 	/* and what was read of it is known before the end */
 	job_end_read(&executor.e, 5, 1);
 	m = (struct job_message){ .what = JOB_SEEK, .channel = 4, .offset = 99 };
 	assert_int_equal(job_end_say(&executor.e, &m), 0);
-	assert_int_equal(say_exit(false), 0);
-	pump();
+	assert_int_equal(ends_say_exit(false), 0);
+	ends_pump();
 	assert_int_equal(home.e.channels[5].read, 1);
 	assert_int_equal(home.seen[home.nseen - 3].what, JOB_SEEK);
 	assert_int_equal(home.seen[home.nseen - 3].offset, 99);
-	assert_int_equal(last(&home)->what, JOB_EXIT);
+	assert_int_equal(ends_last(&home)->what, JOB_EXIT);
 	assert_int_equal(home.lost + executor.lost, 0);
 }
 
@@ -385,8 +389,8 @@ static void test_full(void **state)
 	unsigned int frames = 0;
 	uint64_t sent = 0;
 
-	run_to(JOB_RUNNING);
-	detach(1);
+	ends_run_to(JOB_RUNNING);
+	ends_detach(1);
 	for (uint32_t i = 1; i < JOB_CHANNELS; i++)
 		for (size_t n; (n = job_end_room(&executor.e, i)); sent += n, frames++)
 			job_end_send(&executor.e, i, bytes, n, false);
@@ -394,40 +398,40 @@ static void test_full(void **state)
 	assert_true(sent < JOB_MEMORY - 8192);
 	assert_true(job_link_room(&executor.e.link) >= 8192 - 2 * LINK_KEPT);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(say(&executor, JOB_CONTINUED), 0);
+		assert_int_equal(ends_say(&executor, JOB_CONTINUED), 0);
 	job_end_read(&executor.e, 0, 0);
-	assert_int_equal(say_exit(false), 0);
-	attach();
-	pump();
+	assert_int_equal(ends_say_exit(false), 0);
+	ends_attach();
+	ends_pump();
 	assert_int_equal(home.e.state, JOB_FINISHED);
 	assert_int_equal(home.nseen, 2 + frames + 100 + 1);
 	assert_true(job_end_done(&executor.e));
 
 	/* full to its end: -EAGAIN changes nothing, and after an acknowledgement it goes on */
-	run_to(JOB_RUNNING);
-	detach(1);
-	while (!say(&executor, JOB_CONTINUED))
+	ends_run_to(JOB_RUNNING);
+	ends_detach(1);
+	while (!ends_say(&executor, JOB_CONTINUED))
 		;
-	assert_int_equal(say(&executor, JOB_CONTINUED), -EAGAIN);
+	assert_int_equal(ends_say(&executor, JOB_CONTINUED), -EAGAIN);
 	assert_int_equal(job_end_room(&executor.e, 1), 0);
-	assert_int_equal(say_exit(false), -EAGAIN);
+	assert_int_equal(ends_say_exit(false), -EAGAIN);
 	assert_int_equal(executor.e.state, JOB_RUNNING);
 	assert_true(executor.e.link.head - executor.e.link.tail <= JOB_MEMORY);
-	attach();
-	pump();
-	assert_int_equal(say_exit(false), 0);
-	pump();
+	ends_attach();
+	ends_pump();
+	assert_int_equal(ends_say_exit(false), 0);
+	ends_pump();
 	assert_int_equal(home.e.state, JOB_FINISHED);
 
 	/* the longest text, and no longer one */
-	run_to(JOB_PREPARED);
+	ends_run_to(JOB_PREPARED);
 	text.refused.text = longest;
 	text.refused.length = sizeof(longest);
 	assert_int_equal(job_end_say(&executor.e, &text), -EPROTO);
 	text.refused.length--;
 	assert_int_equal(job_end_say(&executor.e, &text), 0);
-	pump();
-	assert_int_equal(last(&home)->refused.length, JOB_TEXT_MAX);
+	ends_pump();
+	assert_int_equal(ends_last(&home)->refused.length, JOB_TEXT_MAX);
 }
 
 /* Nothing is written beyond `room`, and what did not fit comes later. */
@@ -435,7 +439,7 @@ static void test_small_room(void **state)
 {
 	uint8_t frame[FRAME];
 
-	run_to(JOB_RUNNING);
+	ends_run_to(JOB_RUNNING);
 	job_end_send(&executor.e, 1, bytes, 100, false);
 	memset(frame, 0xee, sizeof(frame));
 	for (size_t n = 0; n < FRAME_HEADER + LINK_HEADER + 102; n++)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* One end of a job: who may say and take what in which state, and what a break of the connection does. */
-#include "job_steps.h"
+#include <errno.h>
+#include <string.h>
+
+#include "job_ends.h"
 
 /* ---- states ---- */
 
@@ -9,17 +12,17 @@ static void test_story(void **state)
 	static const enum job_what at_home[] = { JOB_READY, JOB_STARTED, JOB_DATA, JOB_EXIT };
 	const uint8_t text[] = "out";
 
-	begin();
+	ends_begin();
 	assert_int_equal(home.e.state, JOB_PREPARING);
 	/* nothing is said without a connection, but kept */
-	assert_int_equal(say(&executor, JOB_READY), 0);
-	assert_false(move(&executor, &home));
-	attach();
-	pump();
+	assert_int_equal(ends_say(&executor, JOB_READY), 0);
+	assert_false(ends_move(&executor, &home));
+	ends_attach();
+	ends_pump();
 	assert_int_equal(home.e.state, JOB_PREPARED);
-	tell(&home, JOB_GO);
+	ends_tell(&home, JOB_GO);
 	assert_int_equal(executor.e.state, JOB_COMMITTED);
-	tell(&executor, JOB_STARTED);
+	ends_tell(&executor, JOB_STARTED);
 	assert_int_equal(home.e.state, JOB_RUNNING);
 	assert_int_equal(home.e.deadline, INT64_MAX);
 	assert_int_equal(executor.e.deadline, INT64_MAX);
@@ -27,14 +30,14 @@ static void test_story(void **state)
 	assert_int_equal(job_end_room(&executor.e, 0), 0);
 	assert_int_equal(job_end_room(&home.e, 0), 0);
 	job_end_send(&executor.e, 1, text, 3, false);
-	assert_int_equal(say_exit(false), 0);
+	assert_int_equal(ends_say_exit(false), 0);
 	assert_int_equal(executor.e.state, JOB_FINISHED);
 	assert_false(job_end_done(&executor.e));
-	while (move(&executor, &home))
+	while (ends_move(&executor, &home))
 		;
 	assert_int_equal(home.e.state, JOB_FINISHED);
 	assert_false(job_end_done(&home.e));
-	assert_true(move(&home, &executor));
+	assert_true(ends_move(&home, &executor));
 	assert_true(job_end_done(&home.e));
 	assert_true(job_end_done(&executor.e));
 	assert_int_equal(home.nseen, 4);
@@ -55,20 +58,20 @@ static void test_more(void **state)
 {
 	const uint8_t text[] = "late";
 
-	run_to(JOB_RUNNING);
-	assert_int_equal(say_exit(true), 0);
-	pump();
+	ends_run_to(JOB_RUNNING);
+	assert_int_equal(ends_say_exit(true), 0);
+	ends_pump();
 	assert_int_equal(home.e.state, JOB_ENDED);
 	assert_false(job_end_done(&home.e));
 	assert_false(job_end_done(&executor.e));
 	job_end_send(&executor.e, 2, text, 4, false);
-	want(2);
+	ends_want(2);
 	assert_int_equal(job_end_room(&home.e, 0), 2);
 	job_end_send(&home.e, 0, text, 2, false);
-	pump();
-	assert_int_equal(last(&executor)->what, JOB_DATA);
-	tell(&executor, JOB_OVER);
-	assert_int_equal(last(&home)->what, JOB_OVER);
+	ends_pump();
+	assert_int_equal(ends_last(&executor)->what, JOB_DATA);
+	ends_tell(&executor, JOB_OVER);
+	assert_int_equal(ends_last(&home)->what, JOB_OVER);
 	assert_int_equal(home.e.state, JOB_FINISHED);
 	assert_true(job_end_done(&home.e));
 	assert_true(job_end_done(&executor.e));
@@ -109,7 +112,7 @@ static void check_say(struct side *s, struct job_message *m, const char *states,
 {
 	int want_err = at == JOB_LOST ? -EPIPE : strchr(states, "pPCREFL"[at]) ? 0 : -EPROTO;
 
-	run_to(at);
+	ends_run_to(at);
 	if (job_end_say(&s->e, m) != want_err)
 		fail_msg("message %u is said in state %d", m->what, at);
 	if (want_err)
@@ -122,9 +125,9 @@ static void check_take(struct side *s, struct job_message *m, const char *states
 	unsigned int before;
 	int got;
 
-	run_to(at);
+	ends_run_to(at);
 	before = s->nseen;
-	got = deliver_message(s, m);
+	got = ends_deliver_message(s, m);
 	if (at == JOB_LOST) {
 		assert_int_equal(got, 0);
 		assert_int_equal(s->nseen, before);
@@ -137,14 +140,14 @@ static void check_take(struct side *s, struct job_message *m, const char *states
 		assert_int_equal(s->nseen, before);
 		assert_int_equal(s->lost, at != JOB_FINISHED);
 		assert_int_equal(s->before, at == JOB_FINISHED ? 0 : at);
-		assert_int_equal(say(s, JOB_END), -EPIPE);
+		assert_int_equal(ends_say(s, JOB_END), -EPIPE);
 	}
 }
 
 static void test_states(void **state)
 {
 	assert_int_equal(TABLE, JOB_WHATS - 1);
-	channels = JOB_CHANNEL_FILES + 1;
+	ends_channels = JOB_CHANNEL_FILES + 1;
 	for (size_t i = 0; i < TABLE; i++) {
 		struct job_message m = { .what = table[i].what, .channel = 1 };
 
@@ -167,24 +170,24 @@ static void test_states(void **state)
 			check_take(&executor, &m, table[i].executor_takes, at);
 		}
 	}
-	channels = JOB_CHANNELS_USUAL;
+	ends_channels = JOB_CHANNELS_USUAL;
 }
 
 /* GO is on its way when the executor's end refuses: home learns it, and nothing starts. */
 static void test_refused_crosses_go(void **state)
 {
 	for (int sent = 0; sent < 2; sent++) {
-		run_to(JOB_PREPARED);
-		assert_int_equal(say(&home, JOB_GO), 0);
-		assert_int_equal(say(&executor, JOB_REFUSED), 0);
+		ends_run_to(JOB_PREPARED);
+		assert_int_equal(ends_say(&home, JOB_GO), 0);
+		assert_int_equal(ends_say(&executor, JOB_REFUSED), 0);
 		if (sent)
-			assert_true(move(&executor, &home));
-		assert_true(move(&home, &executor));
-		pump();
+			assert_true(ends_move(&executor, &home));
+		assert_true(ends_move(&home, &executor));
+		ends_pump();
 		assert_int_equal(executor.nseen, 0); /* no GO */
 		assert_int_equal(executor.e.state, JOB_FINISHED);
 		assert_int_equal(home.e.state, JOB_FINISHED);
-		assert_int_equal(last(&home)->what, JOB_REFUSED);
+		assert_int_equal(ends_last(&home)->what, JOB_REFUSED);
 		assert_true(job_end_done(&home.e));
 		assert_true(job_end_done(&executor.e));
 		assert_int_equal(home.lost + executor.lost, 0);
@@ -194,9 +197,9 @@ static void test_refused_crosses_go(void **state)
 /* The driver refuses what it was given. */
 static void test_refused_by_driver(void **state)
 {
-	run_to(JOB_PREPARED);
+	ends_run_to(JOB_PREPARED);
 	home.refuse = -EPROTO;
-	assert_int_equal(deliver(&home, JOB_REFUSED, "\0\0\0\0\0\0\0\0", 8), -EPROTO);
+	assert_int_equal(ends_deliver(&home, JOB_REFUSED, "\0\0\0\0\0\0\0\0", 8), -EPROTO);
 	assert_int_equal(home.e.state, JOB_LOST);
 }
 
@@ -248,9 +251,9 @@ static void test_malformed(void **state)
 		struct side *s = bad[i].home ? &home : &executor;
 		unsigned int before;
 
-		run_to(bad[i].at);
+		ends_run_to(bad[i].at);
 		before = s->nseen;
-		if (deliver(s, bad[i].type, bad[i].body ?: zeros, bad[i].length) != -EPROTO)
+		if (ends_deliver(s, bad[i].type, bad[i].body ?: zeros, bad[i].length) != -EPROTO)
 			fail_msg("%zu was taken", i);
 		assert_int_equal(s->nseen, before);
 		assert_int_equal(s->lost, 1);
@@ -264,7 +267,7 @@ static void test_link_malformed(void **state)
 
 	/* shorter than its header, anything behind a hello, a frame without number */
 	for (int i = 0; i < 6; i++) {
-		run_to(JOB_PREPARED);
+		ends_run_to(JOB_PREPARED);
 		memset(payload, 0, sizeof(payload));
 		frame_put_u32(payload + 16, i == 5 ? JOB_GO : i % 2 ? LINK_HELLO : LINK_ACK);
 		if (i == 3 || i == 4)
@@ -278,8 +281,8 @@ static void test_link_malformed(void **state)
 	}
 	/* acknowledged what was never sent: kept is not enough */
 	for (int i = 0; i < 3; i++) {
-		run_to(JOB_RUNNING);
-		assert_int_equal(say(&executor, JOB_CONTINUED), 0);
+		ends_run_to(JOB_RUNNING);
+		assert_int_equal(ends_say(&executor, JOB_CONTINUED), 0);
 		memset(payload, 0, sizeof(payload));
 		frame_put_u64(payload, i < 2 ? 0 : executor.e.link.expected);
 		frame_put_u64(payload + 8, executor.e.link.sent + 1);
@@ -288,8 +291,8 @@ static void test_link_malformed(void **state)
 				 -EPROTO);
 	}
 	/* an end without a connection takes nothing at all */
-	begin();
-	assert_int_equal(deliver(&home, JOB_STARTED, NULL, 0), 0);
+	ends_begin();
+	assert_int_equal(ends_deliver(&home, JOB_STARTED, NULL, 0), 0);
 	assert_int_equal(home.lost, 0);
 }
 
@@ -299,11 +302,11 @@ static void test_link_malformed(void **state)
 static void test_break_before_go(void **state)
 {
 	for (int at = JOB_PREPARING; at <= JOB_PREPARED; at++) {
-		run_to(at);
-		detach(5);
+		ends_run_to(at);
+		ends_detach(5);
 		assert_int_equal(home.lost, 1);
 		assert_int_equal(home.before, at);
-		assert_int_equal(say(&home, JOB_GO), -EPIPE);
+		assert_int_equal(ends_say(&home, JOB_GO), -EPIPE);
 		assert_int_equal(executor.lost, 0);
 		assert_int_equal(executor.e.deadline, 5 + LIMIT);
 		job_end_tick(&executor.e, 4 + LIMIT);
@@ -312,7 +315,7 @@ static void test_break_before_go(void **state)
 		assert_int_equal(executor.lost, 1);
 		assert_int_equal(executor.e.deadline, INT64_MAX);
 	}
-	begin();
+	ends_begin();
 	job_end_detach(&home.e, 5);
 	assert_int_equal(home.lost, 1);
 }
@@ -321,17 +324,17 @@ static void test_break_before_go(void **state)
 static void test_break_after_go(void **state)
 {
 	for (int at = JOB_COMMITTED; at <= JOB_ENDED; at++) {
-		run_to(at);
-		detach(100);
-		detach(200);
+		ends_run_to(at);
+		ends_detach(100);
+		ends_detach(200);
 		assert_int_equal(home.e.deadline, 100 + LIMIT);
 		assert_int_equal(executor.e.deadline, 100 + LIMIT);
-		attach();
-		pump();
+		ends_attach();
+		ends_pump();
 		assert_int_equal(home.lost + executor.lost, 0);
 		if (at >= JOB_RUNNING)
 			assert_int_equal(home.e.deadline, INT64_MAX);
-		detach(300);
+		ends_detach(300);
 		job_end_tick(&home.e, 300 + LIMIT);
 		assert_int_equal(home.lost, 1);
 		assert_int_equal(home.before, at);
@@ -344,13 +347,13 @@ static void test_break_go(void **state)
 {
 	uint8_t frame[FRAME];
 
-	run_to(JOB_PREPARED);
-	assert_int_equal(say(&home, JOB_GO), 0);
+	ends_run_to(JOB_PREPARED);
+	assert_int_equal(ends_say(&home, JOB_GO), 0);
 	assert_true(job_end_next(&home.e, frame, sizeof(frame)));
-	detach(1);
+	ends_detach(1);
 	assert_int_equal(home.lost, 0);
-	attach();
-	pump();
+	ends_attach();
+	ends_pump();
 	assert_int_equal(executor.e.state, JOB_COMMITTED);
 	assert_int_equal(executor.nseen, 1);
 	/* and the frame of the first connection comes, too */
@@ -363,16 +366,16 @@ static void test_start_after_break(void **state)
 {
 	struct side *both[] = { &home, &executor };
 
-	begin();
+	ends_begin();
 	assert_int_equal(home.e.deadline, START);
 	for (int i = 0; i < 2; i++) {
 		struct job_end *e = &both[i]->e;
 		int64_t now = 100 + LIMIT - 1;
 
-		run_to(JOB_COMMITTED);
+		ends_run_to(JOB_COMMITTED);
 		assert_int_equal(e->deadline, START);
-		detach(100);
-		attach();
+		ends_detach(100);
+		ends_attach();
 		assert_true(e->deadline <= now);
 		job_end_tick(e, now);
 		assert_int_equal(e->deadline, now + START);
@@ -387,12 +390,12 @@ static void test_start_after_break(void **state)
 /* The program starts while there is no connection: the limit stays. */
 static void test_start_detached(void **state)
 {
-	run_to(JOB_COMMITTED);
-	detach(100);
-	assert_int_equal(say(&executor, JOB_STARTED), 0);
+	ends_run_to(JOB_COMMITTED);
+	ends_detach(100);
+	assert_int_equal(ends_say(&executor, JOB_STARTED), 0);
 	assert_int_equal(executor.e.deadline, 100 + LIMIT);
-	attach();
-	pump();
+	ends_attach();
+	ends_pump();
 	assert_int_equal(executor.e.deadline, INT64_MAX);
 	assert_int_equal(home.e.deadline, INT64_MAX);
 }
@@ -400,13 +403,13 @@ static void test_start_detached(void **state)
 static void test_gone(void **state)
 {
 	for (int at = JOB_PREPARING; at < JOB_FINISHED; at++) {
-		run_to(at);
+		ends_run_to(at);
 		job_end_gone(&home.e);
 		job_end_gone(&home.e);
 		assert_int_equal(home.lost, 1);
 		assert_int_equal(home.before, at);
 		job_end_attach(&home.e);
-		assert_false(move(&home, &executor));
+		assert_false(ends_move(&home, &executor));
 	}
 }
 
@@ -415,22 +418,22 @@ static void test_first_hello(void **state)
 {
 	uint8_t frame[FRAME];
 
-	begin();
-	assert_int_equal(say(&executor, JOB_READY), 0);
-	attach();
+	ends_begin();
+	assert_int_equal(ends_say(&executor, JOB_READY), 0);
+	ends_attach();
 	/* Home has said nothing yet. */
-	assert_true(move(&executor, &home));
-	assert_true(move(&executor, &home));
-	assert_int_equal(last(&home)->what, JOB_READY);
-	assert_false(move(&executor, &home));
-	pump();
+	assert_true(ends_move(&executor, &home));
+	assert_true(ends_move(&executor, &home));
+	assert_int_equal(ends_last(&home)->what, JOB_READY);
+	assert_false(ends_move(&executor, &home));
+	ends_pump();
 	assert_int_equal(home.nseen, 1);
-	assert_int_equal(say(&home, JOB_GO), 0);
-	pump();
-	assert_int_equal(last(&executor)->what, JOB_GO);
-	detach(1);
-	assert_int_equal(say(&executor, JOB_STARTED), 0);
-	attach();
+	assert_int_equal(ends_say(&home, JOB_GO), 0);
+	ends_pump();
+	assert_int_equal(ends_last(&executor)->what, JOB_GO);
+	ends_detach(1);
+	assert_int_equal(ends_say(&executor, JOB_STARTED), 0);
+	ends_attach();
 	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)),
 			 FRAME_HEADER + LINK_HEADER);
 	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)), 0);
@@ -441,18 +444,18 @@ static void test_quiet_hello(void **state)
 {
 	uint8_t frame[FRAME];
 
-	begin();
-	attach();
-	pump();
+	ends_begin();
+	ends_attach();
+	ends_pump();
 	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)), 0);
-	tell(&executor, JOB_READY);
+	ends_tell(&executor, JOB_READY);
 	assert_int_equal(home.e.state, JOB_PREPARED);
 
-	begin();
+	ends_begin();
 	job_end_attach(&executor.e);
 	assert_int_equal(job_end_next(&executor.e, frame, sizeof(frame)), 0);
 	job_end_detach(&executor.e, 0);
-	attach();
+	ends_attach();
 	assert_true(job_end_next(&executor.e, frame, sizeof(frame)));
 }
 
@@ -462,27 +465,27 @@ static void test_stale_hello(void **state)
 	uint8_t old[FRAME], older[FRAME];
 
 	for (int after = 0; after < 2; after++) {
-		run_to(JOB_RUNNING);
-		detach(1);
-		attach();
+		ends_run_to(JOB_RUNNING);
+		ends_detach(1);
+		ends_attach();
 		assert_int_equal(job_end_next(&home.e, older, sizeof(older)),
 				 FRAME_HEADER + LINK_HEADER);
-		pump();
+		ends_pump();
 		for (int i = 0; i < 9; i++)
-			assert_int_equal(say(&executor, JOB_CONTINUED), 0);
-		detach(2);
-		attach();
+			assert_int_equal(ends_say(&executor, JOB_CONTINUED), 0);
+		ends_detach(2);
+		ends_attach();
 		assert_true(job_end_next(&home.e, old, sizeof(old)));
-		detach(3);
-		attach();
+		ends_detach(3);
+		ends_attach();
 		if (after)
-			pump();
+			ends_pump();
 		assert_int_equal(job_end_take(&executor.e, older + FRAME_HEADER, LINK_HEADER), 0);
 		assert_int_equal(job_end_take(&executor.e, old + FRAME_HEADER, LINK_HEADER), 0);
-		pump();
+		ends_pump();
 		assert_int_equal(home.nseen, 2 + 9);
-		assert_int_equal(say_exit(false), 0);
-		pump();
+		assert_int_equal(ends_say_exit(false), 0);
+		ends_pump();
 		assert_int_equal(home.nseen, 2 + 10);
 		assert_true(job_end_done(&executor.e));
 	}
@@ -493,21 +496,21 @@ static void test_acknowledged_after_hello(void **state)
 {
 	uint8_t hello[FRAME], ack[FRAME];
 
-	run_to(JOB_RUNNING);
-	detach(1);
-	attach();
+	ends_run_to(JOB_RUNNING);
+	ends_detach(1);
+	ends_attach();
 	assert_true(job_end_next(&home.e, hello, sizeof(hello)));
 	assert_int_equal(job_end_take(&executor.e, hello + FRAME_HEADER, LINK_HEADER), 0);
-	pump();
+	ends_pump();
 	for (int i = 0; i < LINK_ACK_EVERY; i++)
-		assert_int_equal(say(&executor, JOB_CONTINUED), 0);
-	while (move(&executor, &home))
+		assert_int_equal(ends_say(&executor, JOB_CONTINUED), 0);
+	while (ends_move(&executor, &home))
 		;
 	assert_int_equal(job_end_next(&home.e, ack, sizeof(ack)), FRAME_HEADER + LINK_HEADER);
 	assert_int_equal(job_end_take(&executor.e, hello + FRAME_HEADER, LINK_HEADER), 0);
 	assert_int_equal(job_end_take(&executor.e, ack + FRAME_HEADER, LINK_HEADER), 0);
 	assert_true(job_link_settled(&executor.e.link));
-	assert_false(move(&executor, &home));
+	assert_false(ends_move(&executor, &home));
 }
 
 /* The last acknowledgement is lost on its way: home is done, the executor's end tries again. */
@@ -515,22 +518,22 @@ static void test_last_acknowledgement(void **state)
 {
 	uint8_t frame[FRAME];
 
-	run_to(JOB_RUNNING);
-	assert_int_equal(say_exit(false), 0);
-	assert_true(move(&executor, &home));
+	ends_run_to(JOB_RUNNING);
+	assert_int_equal(ends_say_exit(false), 0);
+	assert_true(ends_move(&executor, &home));
 	assert_true(job_end_next(&home.e, frame, sizeof(frame)));
 	assert_true(job_end_done(&home.e));
-	detach(1);
+	ends_detach(1);
 	assert_true(job_end_done(&home.e));
-	attach();
+	ends_attach();
 	assert_false(job_end_done(&home.e)); /* there is somebody to be told */
-	pump();
+	ends_pump();
 	assert_true(job_end_done(&home.e));
 	assert_true(job_end_done(&executor.e));
 	/* nobody is there any more */
-	run_to(JOB_RUNNING);
-	assert_int_equal(say_exit(false), 0);
-	detach(1);
+	ends_run_to(JOB_RUNNING);
+	assert_int_equal(ends_say_exit(false), 0);
+	ends_detach(1);
 	job_end_tick(&executor.e, 1 + LIMIT);
 	assert_true(job_end_done(&executor.e));
 	assert_int_equal(executor.lost, 0);
@@ -539,20 +542,20 @@ static void test_last_acknowledgement(void **state)
 /* Home has the exit: it does not wait until what it said itself has come. */
 static void test_done_at_once(void **state)
 {
-	run_to(JOB_RUNNING);
-	tell(&home, JOB_CLOSED);
-	assert_int_equal(say(&home, JOB_CLOSED), 0);
-	assert_int_equal(say_exit(false), 0);
-	while (move(&executor, &home))
+	ends_run_to(JOB_RUNNING);
+	ends_tell(&home, JOB_CLOSED);
+	assert_int_equal(ends_say(&home, JOB_CLOSED), 0);
+	assert_int_equal(ends_say_exit(false), 0);
+	while (ends_move(&executor, &home))
 		;
 	while (!job_end_done(&home.e))
-		assert_true(move(&home, &executor));
+		assert_true(ends_move(&home, &executor));
 	assert_true(job_end_done(&home.e));
-	run_to(JOB_RUNNING);
-	assert_int_equal(say(&home, JOB_CLOSED), 0);
-	assert_int_equal(say_exit(false), 0);
-	assert_true(move(&executor, &home));
-	detach(1);
+	ends_run_to(JOB_RUNNING);
+	assert_int_equal(ends_say(&home, JOB_CLOSED), 0);
+	assert_int_equal(ends_say_exit(false), 0);
+	assert_true(ends_move(&executor, &home));
+	ends_detach(1);
 	assert_true(job_end_done(&home.e));
 }
 
@@ -564,11 +567,11 @@ static void test_acknowledged(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct side *from = both[i], *to = both[!i];
 
-		run_to(JOB_RUNNING);
+		ends_run_to(JOB_RUNNING);
 		for (int n = 0; n < 1000; n++) {
-			while (say(from, JOB_CLOSED) != -EAGAIN)
+			while (ends_say(from, JOB_CLOSED) != -EAGAIN)
 				;
-			pump();
+			ends_pump();
 			assert_true(from->e.link.head_number - from->e.link.tail_number <
 				    LINK_ACK_EVERY);
 			assert_int_equal(to->lost, 0);

@@ -4,24 +4,39 @@
  * Connections break at any moment, agents go and come: all is written once, read as it is, and locks hold;
  * and it ends when it must. EHS_SEED=N repeats a run.
  */
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent_socket.h"
+#include "base/clock.h"
+#include "job/keeper.h"
 #include "kept_sides.h"
+#include "random.h"
 #include "temp.h"
+#include "wire/launch.h"
 
 static void path_of(char *path, const char *name)
 {
-	snprintf(path, PATH_MAX, "%s/%s", folder, name);
+	snprintf(path, PATH_MAX, "%s/%s", sides.folder, name);
 }
 
 static void create(uint32_t handle, const char *name, uint32_t flags)
 {
-	struct files_message *m = message_of(FILES_CREATE);
+	struct files_message *m = sides_message(FILES_CREATE);
 
 	m->dir = FILES_ROOT;
 	m->handle2 = handle;
 	m->flags = flags;
 	m->mode = 0600;
 	strcpy(m->name, name);
-	say(m);
+	sides_say(m);
 }
 
 static void check_content(const char *name)
@@ -37,7 +52,7 @@ static void check_content(const char *name)
 	assert_non_null(f);
 	while ((n = fread(bytes, 1, sizeof(bytes), f)))
 		for (size_t i = 0; i < n; i++, at++)
-			assert_int_equal(bytes[i], pattern(at));
+			assert_int_equal(bytes[i], sides_pattern(at));
 	fclose(f);
 	assert_int_equal(at, (uint64_t)PIECE * PIECES);
 }
@@ -74,34 +89,34 @@ static bool is_locked(const char *name)
 static void write_piece(uint32_t handle, unsigned int number)
 {
 	static uint8_t bytes[PIECE];
-	struct files_message *m = message_of(FILES_WRITE);
+	struct files_message *m = sides_message(FILES_WRITE);
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = pattern((uint64_t)number * PIECE + i);
+		bytes[i] = sides_pattern((uint64_t)number * PIECE + i);
 	m->handle = handle;
 	m->offset = (uint64_t)number * PIECE;
 	m->data = bytes;
 	m->length = sizeof(bytes);
-	say(m);
+	sides_say(m);
 }
 
 static void write_line(uint32_t handle, unsigned int number)
 {
-	struct files_message *m = message_of(FILES_WRITE);
+	struct files_message *m = sides_message(FILES_WRITE);
 	char text[16];
 
 	m->handle = handle;
 	m->length = snprintf(text, sizeof(text), "%u\n", number);
 	m->data = (uint8_t *)text;
-	say(m);
+	sides_say(m);
 }
 
 static void flush(uint32_t handle)
 {
-	struct files_message *m = message_of(FILES_FSYNC);
+	struct files_message *m = sides_message(FILES_FSYNC);
 
 	m->handle = handle;
-	say(m);
+	sides_say(m);
 }
 
 static void write_all(const struct side *s, uint32_t handle, unsigned int one_in)
@@ -110,7 +125,7 @@ static void write_all(const struct side *s, uint32_t handle, unsigned int one_in
 		write_piece(handle, i);
 		write_line(handle + 1, i);
 		for (int n = random_below(4); n > 0; n--)
-			run(s, one_in);
+			sides_run(s, one_in);
 	}
 	flush(handle);
 	flush(handle + 1);
@@ -121,30 +136,30 @@ static void test_breaks(void **state)
 	struct files_message *m;
 	struct side s;
 
-	serve(&s, WAIT_MS);
+	sides_serve(&s, WAIT_MS);
 	create(1, "large", O_RDWR);
 	create(2, "log", O_WRONLY | O_APPEND);
 	write_all(&s, 1, 12);
-	run_all(&s, 30);
-	assert_int_equal(last_error, 0);
+	sides_run_all(&s, 30);
+	assert_int_equal(sides.last_error, 0);
 	check_content("large");
 	check_log("log", PIECES);
 	/* More is asked for than home keeps: it takes no more meanwhile, and goes on. */
 	for (unsigned int i = 0; i < PIECES; i++) {
-		m = message_of(FILES_READ);
+		m = sides_message(FILES_READ);
 		m->handle = 1;
-		m->offset = read_bytes + (uint64_t)i * PIECE;
+		m->offset = sides.read_bytes + (uint64_t)i * PIECE;
 		m->size = PIECE;
-		assert_int_equal(stream_put(&view, m), 0);
+		assert_int_equal(stream_put(&sides.view, m), 0);
 	}
-	stream_flush(&view);
-	run_all(&s, 40);
-	assert_int_equal(read_bytes, (uint64_t)PIECE * PIECES);
-	printf("# %lu breaks\n", breaks);
-	assert_true(breaks > 10);
+	stream_flush(&sides.view);
+	sides_run_all(&s, 40);
+	assert_int_equal(sides.read_bytes, (uint64_t)PIECE * PIECES);
+	printf("# %lu breaks\n", sides.breaks);
+	assert_true(sides.breaks > 10);
 	keeper_say(s.news, LAUNCH_OVER);
-	assert_int_equal(hear(&s), -1);
-	agent_ends(&s);
+	assert_int_equal(sides_hear(&s), -1);
+	sides_agent_ends(&s);
 }
 
 static void test_agents(void **state)
@@ -152,49 +167,49 @@ static void test_agents(void **state)
 	struct files_message *m;
 	struct side s;
 
-	serve(&s, WAIT_MS);
+	sides_serve(&s, WAIT_MS);
 	create(1, "large", O_RDWR | O_TRUNC);
 	create(2, "log2", O_WRONLY | O_APPEND);
 	create(3, "lock", O_RDWR);
-	m = message_of(FILES_FLOCK);
+	m = sides_message(FILES_FLOCK);
 	m->handle = 3;
 	m->mode = LOCK_EX;
-	say(m);
-	run_all(NULL, 0);
-	assert_int_equal(last_error, 0);
+	sides_say(m);
+	sides_run_all(NULL, 0);
+	assert_int_equal(sides.last_error, 0);
 	assert_true(is_locked("lock"));
 	for (int i = 0; i < 3; i++) {
 		write_piece(1, i);
 		write_line(2, i);
 		for (int n = random_below(6); n > 0; n--)
-			run(NULL, 0);
+			sides_run(NULL, 0);
 		/* the first time somebody listens, later the next agent comes late */
 		if (!i)
-			agent_listens();
-		agent_ends(&s);
+			sides_listen();
+		sides_agent_ends(&s);
 		write_piece(1, i);
 		if (i)
-			agent_listens();
-		adopt(&s);
+			sides_listen();
+		sides_adopt(&s);
 		assert_true(is_locked("lock"));
-		reconnect(&s);
-		agent_listens_no_more();
+		sides_reconnect(&s);
+		sides_listen_no_more();
 	}
 	for (unsigned int i = 3; i < PIECES; i++) {
 		write_piece(1, i);
 		write_line(2, i);
-		run(&s, 20);
+		sides_run(&s, 20);
 	}
 	flush(1);
 	flush(2);
-	run_all(&s, 30);
+	sides_run_all(&s, 30);
 	check_content("large");
 	check_log("log2", PIECES);
 	assert_true(is_locked("lock"));
 	keeper_say(s.news, LAUNCH_OVER);
-	assert_int_equal(hear(&s), -1);
-	agent_ends(&s);
-	for (const int64_t end = now_ms() + WAIT_MS; is_locked("lock") && now_ms() < end;)
+	assert_int_equal(sides_hear(&s), -1);
+	sides_agent_ends(&s);
+	for (const uint64_t end = clock_ms() + WAIT_MS; is_locked("lock") && clock_ms() < end;)
 		poll(NULL, 0, 5);
 	assert_false(is_locked("lock"));
 }
@@ -203,19 +218,19 @@ static void lock_and_leave(struct side *s, uint32_t limit_ms)
 {
 	struct files_message *m;
 
-	serve(s, limit_ms);
+	sides_serve(s, limit_ms);
 	create(3, "lock", O_RDWR);
-	m = message_of(FILES_FLOCK);
+	m = sides_message(FILES_FLOCK);
 	m->handle = 3;
 	m->mode = LOCK_EX;
-	say(m);
-	run_all(NULL, 0);
+	sides_say(m);
+	sides_run_all(NULL, 0);
 	assert_true(is_locked("lock"));
 }
 
 static void expect_end(void)
 {
-	for (const int64_t end = now_ms() + WAIT_MS; is_locked("lock") && now_ms() < end;)
+	for (const uint64_t end = clock_ms() + WAIT_MS; is_locked("lock") && clock_ms() < end;)
 		poll(NULL, 0, 5);
 	assert_false(is_locked("lock"));
 }
@@ -226,24 +241,24 @@ static void test_limit(void **state)
 	struct side s;
 
 	lock_and_leave(&s, 200);
-	agent_ends(&s);
+	sides_agent_ends(&s);
 	expect_end();
 }
 
 /* Agents come, and do not want it: that does not prolong its life. */
 static void test_refused(void **state)
 {
-	const int64_t end = now_ms() + WAIT_MS;
+	const uint64_t end = clock_ms() + WAIT_MS;
 	unsigned int came = 0;
 	struct side s;
 	int fd;
 
 	lock_and_leave(&s, 3000); /* long enough for a loaded machine to come twice */
-	agent_listens();
-	fcntl(listener, F_SETFL, O_NONBLOCK);
-	agent_ends(&s);
-	while (is_locked("lock") && now_ms() < end) {
-		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	sides_listen();
+	fcntl(sides.listener, F_SETFL, O_NONBLOCK);
+	sides_agent_ends(&s);
+	while (is_locked("lock") && clock_ms() < end) {
+		fd = accept4(sides.listener, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0) {
 			came++;
 			close(fd);
@@ -252,7 +267,7 @@ static void test_refused(void **state)
 	}
 	assert_false(is_locked("lock"));
 	assert_true(came >= 2);
-	agent_listens_no_more();
+	sides_listen_no_more();
 }
 
 static int begin(void **state)
@@ -262,10 +277,10 @@ static int begin(void **state)
 	signal(SIGPIPE, SIG_IGN);
 	if (!mkdtemp(temp_path(name, "kept-XXXXXX")))
 		return -1;
-	strcpy(folder, name);
-	base = event_base_new();
-	start_launcher();
-	return base ? 0 : -1;
+	strcpy(sides.folder, name);
+	sides.base = event_base_new();
+	sides_start_launcher();
+	return sides.base ? 0 : -1;
 }
 
 static int finish(void **state)
@@ -273,14 +288,14 @@ static int finish(void **state)
 	static const char *const names[] = { "large", "log", "log2", "lock" };
 	char path[PATH_MAX];
 
-	forget_view();
-	close(launcher);
-	waitpid(ehlaunch_pid, NULL, 0);
+	sides_forget_view();
+	close(sides.launcher);
+	waitpid(sides.ehlaunch_pid, NULL, 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		path_of(path, names[i]);
 		unlink(path);
 	}
-	return rmdir(folder);
+	return rmdir(sides.folder);
 }
 
 int main(void)

@@ -7,10 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#define TWO_TOPOLOGY "4,3"
-#define TWO_NODE "0.0.0."
-#include "two_agents.h"
-
 #include "cert/make.h"
 #include "cluster/own_roster.h"
 #include "cluster/exchange.h"
@@ -20,6 +16,8 @@
 #include "cluster/vouch.h"
 #include "net/h2_stream.h"
 #include "net/sign.h"
+#include "wiring.h"
+#include "two_agents.h"
 
 #define HOSTS 4096
 
@@ -55,7 +53,7 @@ static char *read_file(const char *name)
 	size_t n;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	snprintf(path, sizeof(path), "%s/%s", two.dir, name);
 	f = fopen(path, "re");
 	assert_non_null(f);
 	n = fread(text, 1, sizeof(text) - 1, f);
@@ -130,7 +128,7 @@ static void write_state(void)
 	assert_non_null(r);
 	for (uint32_t i = 2; i < HOSTS; i++)
 		add(r, i, i, time(NULL));
-	snprintf(name, sizeof(name), "%s/0.conf", dir);
+	snprintf(name, sizeof(name), "%s/0.conf", two.dir);
 	c = config_read(name, NULL, stderr);
 	assert_non_null(c);
 	text = store_text(c, "n0", r);
@@ -218,13 +216,13 @@ static void test_4096(void **state)
 	write_state();
 	base = event_base_new();
 	assert_non_null(base);
-	start(&agents[0], base, 0);
+	two_start(&agents[0], base, 0);
 	assert_int_equal(roster_count(own_roster(&agents[0])), HOSTS);
 	before = checked = signatures;
 	assert_int_equal(before, HOSTS - 2);
-	start(&agents[1], base, 1);
+	two_start(&agents[1], base, 1);
 	assert_int_equal(roster_count(own_roster(&agents[1])), 2);
-	run_until(base, has_all, NULL);
+	two_run_until(base, has_all, NULL);
 	/* each is checked once, and so are those of the two agents themselves */
 	assert_in_range(signatures - before, HOSTS - 2, HOSTS + 2);
 	assert_in_range(most, 1, 2 * PARTS_CODES);
@@ -235,7 +233,7 @@ static void test_4096(void **state)
 	before = signatures;
 	add(own_roster(&agents[0]), 4000, HOSTS + 5, time(NULL));
 	own_roster_decided(&agents[0]);
-	run_until(base, is_told, NULL);
+	two_run_until(base, is_told, NULL);
 	assert_int_equal(signatures - before, 1);
 	check_same();
 	finish();
@@ -243,7 +241,7 @@ static void test_4096(void **state)
 	/* it is kept */
 	base = event_base_new();
 	assert_non_null(base);
-	start(&agents[1], base, 1);
+	two_start(&agents[1], base, 1);
 	assert_int_equal(roster_count(own_roster(&agents[1])), HOSTS);
 	wiring_stop(&agents[1]);
 	event_base_free(base);
@@ -255,8 +253,10 @@ static void test_4096(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_4096, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_4096, two_set_up, two_tear_down),
 	};
 
+	two.topology = "4,3";
+	two.group = "0.0.0.";
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "world_steps.h"
 
@@ -61,10 +62,10 @@ static void begin(const char *what)
 {
 	story.length = 0;
 	story.tasks = 0;
-	seed = 1;
+	world_seed = 1;
 	story.world = world_new(N, L, 10, 0, false, on_event);
-	start_all(story.world, N * L);
-	run(story.world, BEGIN);
+	world_start_all(story.world, N * L);
+	world_run(story.world, BEGIN);
 	say("%s, EH(%u,%u), seed 1; time in ms, heartbeat %u\n", what, N, L, HEARTBEAT);
 }
 
@@ -92,9 +93,9 @@ static void overload(uint32_t first, uint32_t count, uint64_t load)
 		own.load = load;
 		world_own(story.world, i, &own);
 	}
-	run(story.world, 2000);
+	world_run(story.world, 2000);
 	assert_int_equal(eh_world_arrive(story.world, first, ++story.tasks, EH_TASK), 0);
-	run(story.world, 2000);
+	world_run(story.world, 2000);
 }
 
 static uint64_t epoch_of(uint32_t node)
@@ -105,22 +106,22 @@ static uint64_t epoch_of(uint32_t node)
 static void part(uint32_t first, uint32_t count)
 {
 	for (uint32_t i = 0; i < NODES; i++)
-		sides[i] = i >= first && i < first + count;
-	is_whole = false;
-	assert_int_equal(eh_world_cut(story.world, sides), 0);
+		world_sides[i] = i >= first && i < first + count;
+	world_is_whole = false;
+	assert_int_equal(eh_world_cut(story.world, world_sides), 0);
 }
 
 static void heal(void)
 {
 	stage("heals", EH_NO_NODE);
-	is_whole = true;
+	world_is_whole = true;
 	assert_int_equal(eh_world_cut(story.world, NULL), 0);
 }
 
 static void settle(void)
 {
-	run(story.world, 2 * SETTLE);
-	check(story.world, N, L, true);
+	world_run(story.world, 2 * SETTLE);
+	world_check(story.world, N, L, true);
 }
 
 /* The story so far against the file, or into it. */

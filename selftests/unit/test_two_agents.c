@@ -55,7 +55,7 @@ static void test_two_agents(void **state)
 		.exec.pid = getpid(),
 		.exec.uid = getuid(),
 		.exec.path = "/bin/true",
-		.exec.time_ms = LIMIT_S * 1000,
+		.exec.time_ms = TWO_LIMIT_S * 1000,
 		.node = "0.1",
 		.view = VIEW_SHARED,
 	};
@@ -67,10 +67,10 @@ static void test_two_agents(void **state)
 
 	assert_non_null(base);
 	for (int i = 0; i < 2; i++)
-		start(&agents[i], base, i);
+		two_start(&agents[i], base, i);
 	assert_string_equal(agents[0].code, "0.0");
 	assert_string_equal(agents[1].code, "0.1");
-	run_until(base, agreed, agents);
+	two_run_until(base, two_agreed, agents);
 
 	/* a setting of one is not the other's */
 	set = *node_settings(&agents[0]);
@@ -81,7 +81,7 @@ static void test_two_agents(void **state)
 
 	/* a place on the other is there alone */
 	assert_int_equal(placement_start(&agents[0], &task, on_decided, &outcome), 0);
-	run_until(base, was_decided, &outcome);
+	two_run_until(base, was_decided, &outcome);
 	assert_int_equal(outcome.reason, EHS_REASON_EXPLICIT);
 	assert_ptr_equal(outcome.to, peers_by_text(&agents[0], "0.1"));
 	assert_true(reserve_load(&agents[1]) > 0);
@@ -102,5 +102,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_two_agents) };
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, two_set_up, two_tear_down);
 }

@@ -3,14 +3,15 @@
  * Two agents that speak different versions of the protocol, over loopback: they use the highest that
  * is common, or refuse each other, and each knows which of them is too old.
  */
+#include <event2/event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <event2/event.h>
 
 #include "base/agent.h"
 #include "base/config.h"
@@ -18,6 +19,7 @@
 #include "ctl/doctor.h"
 #include "net/peer.h"
 #include "net/peers.h"
+#include "wiring.h"
 #include "two_agents.h"
 
 static struct peer *other(struct agent *agents, int i)
@@ -32,7 +34,7 @@ static bool both_know(void *ctx)
 
 static bool both_know_and_agree(void *ctx)
 {
-	return both_know(ctx) && agreed(ctx);
+	return both_know(ctx) && two_agreed(ctx);
 }
 
 /* Whether doctor says this in a check of that name. */
@@ -56,11 +58,11 @@ static void run(struct versions first, struct versions second, void (*look)(stru
 	struct event_base *base = event_base_new();
 	struct agent agents[2];
 
-	speaks[0] = first;
-	speaks[1] = second;
+	two.speaks[0] = first;
+	two.speaks[1] = second;
 	for (int i = 0; i < 2; i++)
-		start(&agents[i], base, i);
-	run_until(base, until, agents);
+		two_start(&agents[i], base, i);
+	two_run_until(base, until, agents);
 	look(agents);
 	for (int i = 0; i < 2; i++)
 		wiring_stop(&agents[i]);
@@ -118,8 +120,8 @@ static void test_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_common, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_apart, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_common, two_set_up, two_tear_down),
+		cmocka_unit_test_setup_teardown(test_apart, two_set_up, two_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,8 +44,8 @@ static void begin(void)
 	base = event_base_new();
 	assert_non_null(base);
 	for (int i = 0; i < 2; i++)
-		start(&agents[i], base, i);
-	run_until(base, agreed, agents);
+		two_start(&agents[i], base, i);
+	two_run_until(base, two_agreed, agents);
 }
 
 static void finish(void)
@@ -108,7 +108,7 @@ static void test_place(void **state)
 		.exec.pid = getpid(),
 		.exec.uid = getuid(),
 		.exec.path = "/bin/true",
-		.exec.time_ms = LIMIT_S * 1000,
+		.exec.time_ms = TWO_LIMIT_S * 1000,
 		.node = "0.0",
 		.view = VIEW_SHARED,
 	};
@@ -117,7 +117,7 @@ static void test_place(void **state)
 	begin();
 	/* digests the program, so that the next one has only to ask */
 	assert_int_equal(placement_start(&agents[1], &task, on_decided, &first), 0);
-	run_until(base, was_decided, &first);
+	two_run_until(base, was_decided, &first);
 	set_threshold(&agents[0], 100000, 50000);
 	set_threshold(&agents[1], 0, 0);
 	for (int i = 0; i < 200; i++)
@@ -125,7 +125,7 @@ static void test_place(void **state)
 	task.exec.cookie = 8;
 	task.node = NULL;
 	assert_int_equal(placement_start(&agents[1], &task, on_decided, &second), 0);
-	run_until(base, has_executor, record_by_cookie(&agents[1], 8));
+	two_run_until(base, has_executor, record_by_cookie(&agents[1], 8));
 	finish();
 }
 
@@ -176,11 +176,11 @@ static void test_timers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_leave, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_status, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_place, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_exited, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_timers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_leave, two_set_up, two_tear_down),
+		cmocka_unit_test_setup_teardown(test_status, two_set_up, two_tear_down),
+		cmocka_unit_test_setup_teardown(test_place, two_set_up, two_tear_down),
+		cmocka_unit_test_setup_teardown(test_exited, two_set_up, two_tear_down),
+		cmocka_unit_test_setup_teardown(test_timers, two_set_up, two_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

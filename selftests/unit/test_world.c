@@ -21,7 +21,7 @@ static void test_start(void **state)
 			struct eh_world *w;
 			uint32_t order[NODES_MAX];
 
-			seed = random_64();
+			world_seed = random_64();
 			w = world_new(shapes[s].n, shapes[s].l, random_below(30), 0,
 				      random_below(2), NULL);
 			for (uint32_t i = 0; i < size; i++) {
@@ -35,10 +35,10 @@ static void test_start(void **state)
 				if (round % 3 == 2 && random_below(3))
 					continue;
 				assert_int_equal(eh_world_start(w, order[i]), 0);
-				run(w, random_below(round % 2 ? 300 : 2));
+				world_run(w, random_below(round % 2 ? 300 : 2));
 			}
-			run(w, SETTLE);
-			check(w, shapes[s].n, shapes[s].l, true);
+			world_run(w, SETTLE);
+			world_check(w, shapes[s].n, shapes[s].l, true);
 			eh_world_free(w);
 		}
 	}
@@ -51,10 +51,10 @@ static void test_sums(void **state)
 	for (int round = 0; round < 30; round++) {
 		struct eh_world *w;
 
-		seed = random_64();
+		world_seed = random_64();
 		w = world_new(3, 2, random_below(20), 0, random_below(2), NULL);
-		start_all(w, 6);
-		run(w, SETTLE);
+		world_start_all(w, 6);
+		world_run(w, SETTLE);
 		for (int i = 0; i < 300; i++) {
 			uint32_t node = random_below(64);
 			struct eh_report own = *eh_world_node(w, node);
@@ -63,11 +63,11 @@ static void test_sums(void **state)
 			if (!random_below(20))
 				own.capacity = 1000 + random_below(3) * 1000;
 			world_own(w, node, &own);
-			run(w, random_below(40));
+			world_run(w, random_below(40));
 		}
 		/* thresholds follow for a while, then all is quiet */
-		run(w, SETTLE);
-		check(w, 3, 2, true);
+		world_run(w, SETTLE);
+		world_check(w, 3, 2, true);
 		eh_world_free(w);
 	}
 }
@@ -82,20 +82,20 @@ static void test_spread(void **state)
 		struct eh_world *w;
 		unsigned int size;
 
-		seed = random_64();
-		w = world_new(3, l, 1, 0, false, count);
+		world_seed = random_64();
+		w = world_new(3, l, 1, 0, false, world_count);
 		size = 1u << 3 * l;
-		start_all(w, 3 * l);
-		run(w, SETTLE);
+		world_start_all(w, 3 * l);
+		world_run(w, SETTLE);
 		eh_world_counts(w, &before);
-		count_begin();
+		world_count_begin();
 		for (uint64_t id = 1; id <= size * 4; id++) {
 			assert_int_equal(eh_world_arrive(w, 5, id, 1000), 0);
-			run(w, 5);
+			world_run(w, 5);
 		}
-		run(w, SETTLE / 4);
+		world_run(w, SETTLE / 4);
 		eh_world_counts(w, &c);
-		assert_int_equal(placed, size * 4);
+		assert_int_equal(world_placed, size * 4);
 		assert_int_equal(c.late, 0);
 		for (uint32_t i = 0; i < size; i++) {
 			uint64_t load = eh_world_node(w, i)->load;
@@ -105,7 +105,7 @@ static void test_spread(void **state)
 		}
 		assert_int_equal(total, size * 4 * 1000);
 		assert_true(most <= 6000);
-		check_tasks(size * 4 + 1, l);
+		world_check_tasks(size * 4 + 1, l);
 		eh_world_free(w);
 	}
 }
@@ -140,9 +140,9 @@ static void test_dwell(void **state)
 		struct eh_world *w;
 		struct eh_sums sums;
 
-		seed = random_64();
+		world_seed = random_64();
 		w = world_new(2, l, 1, 0, false, note_place);
-		start_all(w, 2 * l);
+		world_start_all(w, 2 * l);
 		/* home's group is a sender where there is another one to ask */
 		for (uint32_t i = 0; i < size; i++)
 			own(w, i, i >> 2 == home >> 2 && l > 1 ? 3000 : 1000, false);
@@ -153,17 +153,17 @@ static void test_dwell(void **state)
 		own(w, l == 1 ? 2 : 9, 500, false);
 		if (l > 1) /* beside the receiver */
 			own(w, 8, 0, true);
-		run(w, SETTLE);
+		world_run(w, SETTLE);
 		assert_int_equal(eh_member_sums(eh_world_member(w, 0), l, &sums), 0);
 		assert_int_equal(sums.load, l == 1 ? 4501 : 6 * 1000 + 500 + 3 * 3000 + 4001);
 		assert_int_equal(eh_world_arrive(w, home, id++, 1000), 0);
-		run(w, 100);
+		world_run(w, 100);
 		assert_int_equal(placed_on, l == 1 ? 2 : 9);
 		/* one of them has dwelt for long enough */
 		own(w, l == 1 ? 1 : 6, 0, false);
-		run(w, HEARTBEAT);
+		world_run(w, HEARTBEAT);
 		assert_int_equal(eh_world_arrive(w, home, id++, 1000), 0);
-		run(w, 100);
+		world_run(w, 100);
 		assert_int_equal(placed_on, l == 1 ? 1 : 6);
 		eh_world_free(w);
 	}
@@ -277,13 +277,13 @@ static double top_traffic(unsigned int n, unsigned int l)
 	double now;
 
 	assert_non_null(live);
-	start_all(w, n * l);
-	run(w, SETTLE);
+	world_start_all(w, n * l);
+	world_run(w, SETTLE);
 	for (uint32_t i = 0; i < 2 * size; i++, id++) {
 		assert_int_equal(eh_world_arrive(w, i % size, id, 1000), 0);
 		live[i] = id;
 	}
-	run(w, SETTLE);
+	world_run(w, SETTLE);
 	at_top = 0;
 	now = eh_world_now(w);
 	for (uint32_t i = 0; i < 30 * size; i++) {
@@ -309,7 +309,7 @@ static void test_top(void **state)
 	double one;
 
 	random_begin();
-	seed = random_64();
+	world_seed = random_64();
 	one = top_traffic(3, 1) / 8;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		unsigned int n = shapes[i].n, l = shapes[i].l;

@@ -19,11 +19,11 @@ static void test_deaths(void **state)
 		uint64_t id = 1;
 		int kind = round % 4;
 
-		seed = random_64();
-		count_begin();
-		w = world_new(3, 2, random_below(20), 0, random_below(2), count);
-		start_all(w, 6);
-		run(w, SETTLE);
+		world_seed = random_64();
+		world_count_begin();
+		w = world_new(3, 2, random_below(20), 0, random_below(2), world_count);
+		world_start_all(w, 6);
+		world_run(w, SETTLE);
 		for (; id <= 200; id++) {
 			assert_int_equal(eh_world_arrive(w, 63, id, 1000), 0);
 			if (id == 100)
@@ -32,18 +32,18 @@ static void test_deaths(void **state)
 							 : kind == 1 ? 0
 							 : kind == 2 ? 56
 								     : i);
-			run(w, random_below(20));
+			world_run(w, random_below(20));
 		}
-		run(w, 10 * HEARTBEAT);
+		world_run(w, 10 * HEARTBEAT);
 		eh_world_counts(w, &c);
 		/* whatever became of those, a new burst is placed now */
 		for (; id <= 400; id++) {
 			assert_int_equal(eh_world_arrive(w, 63, id, 1000), 0);
-			run(w, 10);
+			world_run(w, 10);
 		}
-		run(w, SETTLE);
-		check(w, 3, 2, true);
-		check_tasks(id, 2);
+		world_run(w, SETTLE);
+		world_check(w, 3, 2, true);
+		world_check_tasks(id, 2);
 		{
 			struct eh_world_counts after;
 
@@ -65,12 +65,13 @@ static bool is_right(const struct eh_world *w, unsigned int n, unsigned int l)
 
 		if (!m)
 			continue;
-		while (rank < l && lowest(w, n, i, rank + 1) == i)
+		while (rank < l && world_lowest(w, n, i, rank + 1) == i)
 			rank++;
 		own = eh_member_rule(m);
-		tops = eh_member_rule(eh_world_member(w, lowest(w, n, i, l)));
+		tops = eh_member_rule(eh_world_member(w, world_lowest(w, n, i, l)));
 		if (eh_member_rank(m) != rank ||
-		    eh_member_parent(m) != (rank == l ? EH_NO_NODE : lowest(w, n, i, rank + 1)) ||
+		    eh_member_parent(m) !=
+			    (rank == l ? EH_NO_NODE : world_lowest(w, n, i, rank + 1)) ||
 		    own.epoch != tops.epoch || own.load != tops.load ||
 		    own.capacity != tops.capacity)
 			return false;
@@ -106,14 +107,14 @@ static void test_controllers(void **state)
 
 	random_begin();
 	for (int round = 0; round < rounds; round++) {
-		seed = random_64();
-		count_begin();
-		w = world_new(3, 2, random_below(20), 0, random_below(2), count);
-		start_all(w, 6);
-		run(w, SETTLE);
+		world_seed = random_64();
+		world_count_begin();
+		w = world_new(3, 2, random_below(20), 0, random_below(2), world_count);
+		world_start_all(w, 6);
+		world_run(w, SETTLE);
 		for (id = 1; id <= 100; id++)
 			assert_int_equal(eh_world_arrive(w, 63, id, 1000), 0);
-		run(w, SETTLE);
+		world_run(w, SETTLE);
 		assert_true(is_right(w, 3, 2));
 		for (uint32_t group = 0; group < NODES_MAX; group += 8)
 			for (uint32_t i = group; i < group + 7 && random_below(2); i++)
@@ -129,7 +130,7 @@ static void test_controllers(void **state)
 				assert_int_equal(eh_world_arrive(w, node, id++, 1000), 0);
 				changed = eh_world_now(w);
 			}
-			run(w, 25);
+			world_run(w, 25);
 			if (!is_right(w, 3, 2))
 				continue;
 			sum += eh_world_now(w) - changed;
@@ -137,11 +138,11 @@ static void test_controllers(void **state)
 				longest = eh_world_now(w) - changed;
 			break;
 		}
-		run(w, HEARTBEAT);
+		world_run(w, HEARTBEAT);
 		for (uint64_t i = first; i < id; i++)
-			assert_int_equal(tasks[i].placed, 1);
-		run(w, 3 * HEARTBEAT);
-		check_thresholds(w, 6);
+			assert_int_equal(world_tasks[i].placed, 1);
+		world_run(w, 3 * HEARTBEAT);
+		world_check_thresholds(w, 6);
 		eh_world_free(w);
 	}
 	printf("# right after %llu ms, at most %llu; a heartbeat is %u\n",
@@ -156,28 +157,28 @@ static void test_partitions(void **state)
 		unsigned int n = 1 + random_below(3), l = 6 / n;
 		struct eh_world *w;
 
-		seed = random_64();
+		world_seed = random_64();
 		w = world_new(n, l, random_below(20), 0, random_below(2), NULL);
-		start_all(w, n * l);
-		run(w, SETTLE);
+		world_start_all(w, n * l);
+		world_run(w, SETTLE);
 		for (uint32_t i = 0; i < NODES_MAX; i++)
-			sides[i] = round % 2 ? i >> 3 & 1 : random_below(3);
-		is_whole = false;
-		assert_int_equal(eh_world_cut(w, sides), 0);
+			world_sides[i] = round % 2 ? i >> 3 & 1 : random_below(3);
+		world_is_whole = false;
+		assert_int_equal(eh_world_cut(w, world_sides), 0);
 		for (int i = 0; i < 100; i++) {
 			uint32_t node = random_below(1u << n * l);
 			struct eh_report own = *eh_world_node(w, node);
 
 			own.load = random_below(9000);
 			world_own(w, node, &own);
-			run(w, random_below(100));
+			world_run(w, random_below(100));
 		}
-		run(w, 3 * SETTLE);
-		check(w, n, l, true);
-		is_whole = true;
+		world_run(w, 3 * SETTLE);
+		world_check(w, n, l, true);
+		world_is_whole = true;
 		assert_int_equal(eh_world_cut(w, NULL), 0);
-		run(w, 2 * SETTLE);
-		check(w, n, l, true);
+		world_run(w, 2 * SETTLE);
+		world_check(w, n, l, true);
 		eh_world_free(w);
 	}
 }
@@ -194,10 +195,10 @@ static void test_storms(void **state)
 		struct eh_world *w;
 		uint64_t id = 1;
 
-		seed = random_64();
+		world_seed = random_64();
 		w = world_new(n, l, random_below(60), random_below(2) ? 0.05 : 0, random_below(2),
-			      count);
-		count_begin();
+			      world_count);
+		world_count_begin();
 		for (int i = 0; i < 300; i++) {
 			uint32_t node = random_below(size);
 
@@ -213,8 +214,8 @@ static void test_storms(void **state)
 				if (random_below(5))
 					break;
 				for (uint32_t j = 0; j < size; j++)
-					sides[j] = random_below(2);
-				eh_world_cut(w, sides);
+					world_sides[j] = random_below(2);
+				eh_world_cut(w, world_sides);
 				break;
 			case 4:
 				eh_world_cut(w, NULL);
@@ -226,14 +227,14 @@ static void test_storms(void **state)
 				if (eh_world_alive(w, node))
 					assert_int_equal(eh_world_arrive(w, node, id++, 1000), 0);
 			}
-			run(w, random_below(400));
+			world_run(w, random_below(400));
 		}
 		eh_world_cut(w, NULL);
 		eh_world_set_loss(w, 0);
-		run(w, 4 * SETTLE);
-		check(w, n, l, true);
-		check_thresholds(w, n * l);
-		check_tasks(id, l);
+		world_run(w, 4 * SETTLE);
+		world_check(w, n, l, true);
+		world_check_thresholds(w, n * l);
+		world_check_tasks(id, l);
 		eh_world_free(w);
 	}
 }
