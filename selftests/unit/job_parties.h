@@ -6,7 +6,7 @@
 
 #include "job_routes.h"
 
-static struct {
+extern struct party_home {
 	/* the source: bytes are numbers of their places */
 	uint64_t head, made, second;
 	uint64_t removed, answered; /* for the program; of that, without copies */
@@ -22,9 +22,9 @@ static struct {
 	bool ready, refused, ran_here, exit_seen, over_seen;
 	struct frame_exit use;
 	bool more;
-} h;
+} party_home;
 
-static struct {
+extern struct party_away {
 	unsigned int started, ops, children, signals, stopped, continued;
 	bool running, stop, dead, killed, exit_said, ended, say_stop, say_continue, may_read, eof;
 	size_t reading, writing; /* what the program waits in */
@@ -35,48 +35,17 @@ static struct {
 	uint64_t read_at_stop;
 	struct frame_exit use;
 	bool more;
-} x;
+} party_away;
 
-static uint8_t *expect, *pipe_of; /* what was taken for the program; what came */
-static uint8_t scratch[JOB_DATA_MAX];
+extern uint8_t *party_expect, *party_arrived; /* what was taken for the program; what came */
 
-static uint8_t byte_of(uint32_t channel, uint64_t at)
-{
-	return (uint8_t)(at * 2654435761u >> 11) ^ (uint8_t)(channel * 91);
-}
+uint8_t party_byte(uint32_t channel, uint64_t at);
 
 /* An end's process has gone: its router sees that, if it is connected. */
-static void leave(int end)
-{
-	struct end *s = &ends[end];
-
-	if (!s->alive)
-		return;
-	s->alive = false;
-	if (end == AWAY)
-		x.dead = x.left = true;
-	if (connections[2 * end].up)
-		push(queue_out(end), GONE, NULL, 0);
-}
-
-static int say(int end, struct job_message m)
-{
-	int err = job_end_say(&ends[end].e, &m);
-
-	assert_true(!err || err == -11 || err == -32);
-	return err;
-}
+void party_leaves(int end);
+int party_says(int end, struct job_message m);
 
 /* Not before its time, after GO: nothing but the limits and word of it ends a job. */
-static void check_lost(const struct end *s)
-{
-	int64_t limit = s->attached || !s->since ? START : LIMIT;
-
-	if (s->gone)
-		return;
-	assert_true(s->since + limit <= now);
-	if (s->attached)
-		assert_true(s->before < JOB_RUNNING);
-}
+void party_check_lost(const struct end *s);
 
 #endif

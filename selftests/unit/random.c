@@ -30,3 +30,8 @@ uint64_t random_below(uint64_t n)
 {
 	return random_64() % n;
 }
+
+bool random_one_in(unsigned int n)
+{
+	return !random_below(n);
+}

@@ -3,6 +3,7 @@
 #ifndef UNIT_RANDOM_H
 #define UNIT_RANDOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 void random_begin(void);
@@ -10,5 +11,6 @@ uint64_t random_64(void);
 
 /* 0..n-1 */
 uint64_t random_below(uint64_t n);
+bool random_one_in(unsigned int n);
 
 #endif

@@ -38,11 +38,6 @@ struct end {
 static struct end ends[2];
 static unsigned long breaks, late, holds;
 
-static bool one_in(unsigned int n)
-{
-	return !random_below(n);
-}
-
 /* Byte `at` of what end `i` sends. */
 static uint8_t pattern(int i, uint64_t at)
 {
@@ -54,7 +49,7 @@ static void put_some(int i)
 {
 	static uint8_t bytes[3 * BYTES_MAX];
 	struct end *e = &ends[i];
-	size_t n = one_in(3) ? random_below(sizeof(bytes)) + 1 : random_below(200) + 1, put;
+	size_t n = random_one_in(3) ? random_below(sizeof(bytes)) + 1 : random_below(200) + 1, put;
 
 	for (size_t k = 0; k < n; k++)
 		bytes[k] = pattern(i, e->sent + k);
@@ -107,12 +102,12 @@ static void send_some(int i)
 		n = job_link_next(&e->link, e->wire + e->on_wire, FRAME_ALL);
 		if (!n)
 			return;
-		if (one_in(20)) {
+		if (random_one_in(20)) {
 			memcpy(e->late, e->wire + e->on_wire, n);
 			e->nlate = n;
 		}
 		e->on_wire += n;
-		if (one_in(4))
+		if (random_one_in(4))
 			return;
 	}
 }
@@ -155,13 +150,13 @@ static void fault(void)
 {
 	int i = random_below(2);
 
-	if (one_in(2) && ends[i].nlate && ends[!i].attached) {
+	if (random_one_in(2) && ends[i].nlate && ends[!i].attached) {
 		late++;
 		take_one(!i, ends[i].late, ends[i].nlate);
 		return;
 	}
 	breaks++;
-	if (one_in(2))
+	if (random_one_in(2))
 		arrive(i, random_below(20));
 	detach(i);
 	ends[0].on_wire = ends[1].on_wire = 0;
@@ -189,16 +184,16 @@ static void begin(void)
 
 static void step(bool faults)
 {
-	if (faults && one_in(50))
+	if (faults && random_one_in(50))
 		fault();
-	if ((!ends[0].attached || !ends[1].attached) && (!faults || one_in(10)))
+	if ((!ends[0].attached || !ends[1].attached) && (!faults || random_one_in(10)))
 		connect_both();
 	for (int i = 0; i < 2; i++) {
-		if (faults && one_in(2))
+		if (faults && random_one_in(2))
 			put_some(i);
 		send_some(i);
 		arrive(i, faults ? random_below(6) : 100);
-		if (!faults || one_in(3))
+		if (!faults || random_one_in(3))
 			work_off(i);
 	}
 }
@@ -211,7 +206,7 @@ static void test_faults(void **state)
 	begin();
 	for (long n = 0; n < rounds; n++) {
 		step(true);
-		if (!one_in(2000))
+		if (!random_one_in(2000))
 			continue;
 		/* without faults all arrives */
 		for (int calm = 0; calm < 1000; calm++)

@@ -7,32 +7,35 @@
  * EHS_ROUNDS=N: so many faults.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "job_home.h"
 #include "job_program.h"
+#include "random.h"
 
 /* ---- faults and time ---- */
 
 static void fault(void)
 {
 	int towards = random_below(2), c = random_below(3);
-	const struct entry *l = &late[towards][random_below(LATE)];
+	const struct entry *l = &job.late[towards][random_below(LATE)];
 
 	switch (random_below(20)) {
 	case 0:
-		if (!one_in(100))
+		if (!random_one_in(100))
 			break;
 		/* the end itself */
-		kills += ends[towards].alive;
-		leave(towards);
+		job.kills += job.ends[towards].alive;
+		party_leaves(towards);
 		return;
 	case 1:
 		/* too long, or nearly; the connection may break again after that */
-		if (!one_in(10))
+		if (!random_one_in(10))
 			break;
-		longs += connections[c].up;
-		drop(c);
-		connections[c].again = now + LIMIT - 50 + random_below(100);
+		job.longs += job.connections[c].up;
+		routes_drop(c);
+		job.connections[c].again = job.now + LIMIT - 50 + random_below(100);
 		return;
 	case 2:
 	case 3:
@@ -47,20 +50,20 @@ static void fault(void)
 		/* of an earlier connection, perhaps before this one's hello */
 		if (!l->n)
 			break;
-		odd++;
-		take(towards, l);
+		job.odd++;
+		routes_take(towards, l);
 		return;
 	}
-	breaks += connections[c].up;
+	job.breaks += job.connections[c].up;
 	/* what was on its way may come yet, or a part of it */
 	for (int i = random_below(20); i > 0; i--)
-		forward(random_below(6));
-	drop(c);
+		routes_forward(random_below(6));
+	routes_drop(c);
 }
 
 static void check_bounds(int end)
 {
-	struct end *s = &ends[end];
+	struct end *s = &job.ends[end];
 	struct job_link *l = &s->e.link;
 
 	if (!s->alive)
@@ -76,97 +79,98 @@ static void check_bounds(int end)
 	if (end == HOME && s->since && !s->attached)
 		assert_true(s->e.state >= JOB_COMMITTED);
 	if (!s->attached && (end == AWAY || s->e.state >= JOB_COMMITTED))
-		assert_true(now <= s->since + (s->since ? LIMIT : START));
+		assert_true(job.now <= s->since + (s->since ? LIMIT : START));
 	if (s->attached && s->e.state < JOB_RUNNING)
-		assert_true(now <= s->since + START);
+		assert_true(job.now <= s->since + START);
 }
 
 static void check_job(void);
 
 static void step(void)
 {
-	now++;
-	open_all();
-	if (!calm && one_in(hostile))
+	job.now++;
+	routes_open_all();
+	if (!job.calm && random_one_in(job.hostile))
 		fault();
 	for (int i = 0; i < 2; i++) {
-		if (ends[i].alive && now >= ends[i].e.deadline)
-			job_end_tick(&ends[i].e, now);
+		if (job.ends[i].alive && job.now >= job.ends[i].e.deadline)
+			job_end_tick(&job.ends[i].e, job.now);
 		check_bounds(i);
 	}
-	home_step();
-	away_step();
+	party_home_step();
+	party_away_step();
 	for (int i = 0; i < 2; i++) {
 		int first = random_below(2);
 
-		send_out(first);
+		routes_send_out(first);
 		for (int q = 0; q < 6; q++)
 			for (int n = 1 + random_below(4); n > 0; n--)
-				forward(q);
-		send_out(!first);
+				routes_forward(q);
+		routes_send_out(!first);
 	}
 	for (int i = 0; i < 2; i++)
-		if (ends[i].alive && job_end_done(&ends[i].e) && !(i == HOME && one_in(3))) {
-			send_out(i);
+		if (job.ends[i].alive && job_end_done(&job.ends[i].e) &&
+		    !(i == HOME && random_one_in(3))) {
+			routes_send_out(i);
 			if (i == HOME)
 				check_job();
-			leave(i);
+			party_leaves(i);
 		}
 }
 
 /* Home's end is done: what it knows is what was. */
 static void check_job(void)
 {
-	if (ends[HOME].e.state != JOB_FINISHED || h.refused)
+	if (job.ends[HOME].e.state != JOB_FINISHED || party_home.refused)
 		return;
-	finished++;
-	assert_true(h.exit_seen && h.over_seen == h.more);
+	job.finished++;
+	assert_true(party_home.exit_seen && party_home.over_seen == party_home.more);
 	for (uint32_t c = 1; c < 3; c++)
-		if (!h.closed[c])
-			assert_int_equal(h.got[c], x.wrote[c]);
+		if (!party_home.closed[c])
+			assert_int_equal(party_home.got[c], party_away.wrote[c]);
 	/* a reader that was killed meanwhile has not got the answer */
-	if (x.killed && x.read < h.answered)
-		assert_int_equal(h.removed, h.answered);
+	if (party_away.killed && party_away.read < party_home.answered)
+		assert_int_equal(party_home.removed, party_home.answered);
 	else
-		assert_int_equal(h.removed, x.read);
-	assert_int_equal(h.head, h.removed + h.second);
-	assert_int_equal(h.stopped, x.stopped);
-	assert_int_equal(h.continued, x.continued);
+		assert_int_equal(party_home.removed, party_away.read);
+	assert_int_equal(party_home.head, party_home.removed + party_home.second);
+	assert_int_equal(party_home.stopped, party_away.stopped);
+	assert_int_equal(party_home.continued, party_away.continued);
 }
 
 static void begin(void)
 {
-	static const struct job_end_ops home_ops = { home_message, home_lost },
-					away_ops = { away_message, away_lost };
+	static const struct job_end_ops home_ops = { party_home_message, party_home_lost },
+					away_ops = { party_away_message, party_away_lost };
 
-	memset(&h, 0, sizeof(h));
-	memset(&x, 0, sizeof(x));
+	memset(&party_home, 0, sizeof(party_home));
+	memset(&party_away, 0, sizeof(party_away));
 	for (int i = 0; i < 6; i++)
-		queues[i].length = 0;
+		job.queues[i].length = 0;
 	for (int i = 0; i < 2; i++) {
-		uint8_t *memory = ends[i].memory;
+		uint8_t *memory = job.ends[i].memory;
 
-		memset(&ends[i], 0, sizeof(ends[i]));
-		ends[i].memory = memory;
-		ends[i].alive = true;
+		memset(&job.ends[i], 0, sizeof(job.ends[i]));
+		job.ends[i].memory = memory;
+		job.ends[i].alive = true;
 		for (int j = 0; j < LATE; j++)
-			late[i][j].n = 0;
+			job.late[i][j].n = 0;
 	}
-	now = 0;
-	calm = false;
-	job_end_init(&ends[HOME].e, JOB_HOME, ends[HOME].memory, now, START, LIMIT, &home_ops,
-		     NULL);
-	job_end_init(&ends[AWAY].e, JOB_EXECUTOR, ends[AWAY].memory, now, START, LIMIT, &away_ops,
-		     NULL);
+	job.now = 0;
+	job.calm = false;
+	job_end_init(&job.ends[HOME].e, JOB_HOME, job.ends[HOME].memory, job.now, START, LIMIT,
+		     &home_ops, NULL);
+	job_end_init(&job.ends[AWAY].e, JOB_EXECUTOR, job.ends[AWAY].memory, job.now, START, LIMIT,
+		     &away_ops, NULL);
 	for (int c = 0; c < 3; c++)
-		connections[c] = (struct connection){ .up = c != 1, .again = random_below(10) };
-	x.ops = random_below(150);
-	x.children = one_in(3) ? random_below(40) : 0;
-	x.refuse = one_in(20);
-	h.second_reader = one_in(3);
-	h.ahead_wanted = one_in(2);
-	h.ahead_after = random_below(4);
-	h.slow = 1 + random_below(one_in(4) ? 100 : 4);
+		job.connections[c] = (struct connection){ .up = c != 1, .again = random_below(10) };
+	party_away.ops = random_below(150);
+	party_away.children = random_one_in(3) ? random_below(40) : 0;
+	party_away.refuse = random_one_in(20);
+	party_home.second_reader = random_one_in(3);
+	party_home.ahead_wanted = random_one_in(2);
+	party_home.ahead_after = random_below(4);
+	party_home.slow = 1 + random_below(random_one_in(4) ? 100 : 4);
 }
 
 static void one_job(void)
@@ -174,25 +178,26 @@ static void one_job(void)
 	int64_t storm = 50 + random_below(3000), first = random_below(60);
 
 	begin();
-	hostile = 1000000;
+	job.hostile = 1000000;
 	/* many jobs start before it goes wrong: before GO a break ends them */
-	while (now < first)
+	while (job.now < first)
 		step();
-	hostile = 1 + random_below(1 + random_below(60));
-	while (now < storm && (ends[HOME].alive || ends[AWAY].alive))
+	job.hostile = 1 + random_below(1 + random_below(60));
+	while (job.now < storm && (job.ends[HOME].alive || job.ends[AWAY].alive))
 		step();
 	/* all works: both ends come to their end */
-	calm = true;
-	storm = now;
-	while (ends[HOME].alive || ends[AWAY].alive) {
+	job.calm = true;
+	storm = job.now;
+	while (job.ends[HOME].alive || job.ends[AWAY].alive) {
 		step();
-		if (now > storm + 20000)
+		if (job.now > storm + 20000)
 			fail_msg(
 				"no end: home %d in state %d, executor %d in state %d, reads %zu, writes %zu, ops %u",
-				ends[HOME].alive, ends[HOME].e.state, ends[AWAY].alive,
-				ends[AWAY].e.state, x.reading, x.writing, x.ops);
+				job.ends[HOME].alive, job.ends[HOME].e.state, job.ends[AWAY].alive,
+				job.ends[AWAY].e.state, party_away.reading, party_away.writing,
+				party_away.ops);
 	}
-	assert_true(!h.ran_here || !x.started);
+	assert_true(!party_home.ran_here || !party_away.started);
 }
 
 static void test_faults(void **state)
@@ -202,31 +207,32 @@ static void test_faults(void **state)
 
 	random_begin();
 	for (int i = 0; i < 2; i++) {
-		ends[i].memory = malloc(JOB_MEMORY);
-		assert_non_null(ends[i].memory);
+		job.ends[i].memory = malloc(JOB_MEMORY);
+		assert_non_null(job.ends[i].memory);
 	}
-	expect = malloc(EXPECT);
-	pipe_of = malloc(EXPECT);
-	assert_non_null(expect);
-	assert_non_null(pipe_of);
-	for (; breaks + odd + longs + kills < wanted; jobs++)
+	party_expect = malloc(EXPECT);
+	party_arrived = malloc(EXPECT);
+	assert_non_null(party_expect);
+	assert_non_null(party_arrived);
+	for (; job.breaks + job.odd + job.longs + job.kills < wanted; jobs++)
 		one_job();
 	printf("# %llu faults in %llu jobs: %llu breaks, %llu late or double, %llu long, %llu kills\n",
-	       (unsigned long long)(breaks + odd + longs + kills), (unsigned long long)jobs,
-	       (unsigned long long)breaks, (unsigned long long)odd, (unsigned long long)longs,
-	       (unsigned long long)kills);
+	       (unsigned long long)(job.breaks + job.odd + job.longs + job.kills),
+	       (unsigned long long)jobs, (unsigned long long)job.breaks,
+	       (unsigned long long)job.odd, (unsigned long long)job.longs,
+	       (unsigned long long)job.kills);
 	printf("# %llu finished, %llu lost, %llu run at home, %llu times none, %llu MiB\n",
-	       (unsigned long long)finished, (unsigned long long)lost_jobs,
-	       (unsigned long long)local_runs, (unsigned long long)nones,
-	       (unsigned long long)(bytes_all >> 20));
+	       (unsigned long long)job.finished, (unsigned long long)job.lost_jobs,
+	       (unsigned long long)job.local_runs, (unsigned long long)job.nones,
+	       (unsigned long long)(job.bytes_all >> 20));
 	/* it is not a test if all fail early */
 	if (wanted >= 100000)
-		assert_true(finished > jobs / 10 && lost_jobs > 20 && local_runs > 20 &&
-			    nones > 20);
+		assert_true(job.finished > jobs / 10 && job.lost_jobs > 20 && job.local_runs > 20 &&
+			    job.nones > 20);
 	for (int i = 0; i < 2; i++)
-		free(ends[i].memory);
-	free(expect);
-	free(pipe_of);
+		free(job.ends[i].memory);
+	free(party_expect);
+	free(party_arrived);
 }
 
 int main(void)
