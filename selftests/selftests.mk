@@ -82,6 +82,10 @@ $(patsubst %.c,$(O)/%,$(shell grep -l '"stub_home.h"' $(UNIT_SRC))): | $(O)/bin/
 # It counts the signatures that are checked.
 $(O)/selftests/unit/test_parts: WRAP = -Wl,--wrap=sign_check
 
+# job/route.c has a stream that they play.
+$(patsubst %.c,$(O)/%,$(shell grep -l '"route_both.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=evbuffer_write $(addprefix \
+	-Wl$(comma)--wrap=h2_stream_,consume resume keep unkeep abort accept)
+
 # Allocations go through the wrappers of a test that has them.
 $(patsubst %.c,$(O)/%,$(shell grep -l '"oom.h"' $(UNIT_SRC))): WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 

@@ -7,6 +7,7 @@
 #include "route_both.h"
 
 #define FRAMES 2000
+#define READ_MAX (65536 - 256) /* of job/route.c: what one read brings at most */
 #define FRAMES_SIZE (FRAMES * (FRAME_HEADER + 4 + PAYLOAD))
 
 /* All frames of the ends, some of the owner between them. Returns the size. */
@@ -15,9 +16,9 @@ static size_t frames_make(uint8_t all[FRAMES_SIZE], enum frame_type other, int *
 	size_t size = 0;
 
 	for (uint32_t n = 0; n < FRAMES; n++) {
-		size += frame_make(all + size, n);
+		size += both_frame(all + size, n);
 		if (!random_below(10) && size + 12 < FRAMES_SIZE) {
-			size += other_make(all + size, other);
+			size += both_other(all + size, other);
 			(*others)++;
 		}
 	}
@@ -41,21 +42,20 @@ static void test_out(void **state)
 
 		n = n ? send(b->end, all + at, n, MSG_DONTWAIT) : 0;
 		at += n > 0 ? n : 0;
-		turn(b);
+		both_turn(b);
 		if (evbuffer_get_length(b->route.to_peer) > most)
 			most = evbuffer_get_length(b->route.to_peer);
 		/* The peer takes some now and then. */
 		if (random_below(3) || at == size) {
-			n = tested_stream_ops.produce(&b->route, out,
-						      1 + random_below(sizeof(out)));
+			n = route_stream_ops.produce(&b->route, out, 1 + random_below(sizeof(out)));
 			if (n > 0)
-				taker_take(&t, out, n);
+				both_take(&t, out, n);
 		}
 	}
 	assert_int_equal(b->notes, notes);
 	assert_int_equal(b->ends_gone, 0);
 	/* One read beyond the bound, which may end a frame that had begun. */
-	assert_true(most <= ROUTE_HELD + ROUTE_READ + FRAME_HEADER + FRAME_LINK_MAX);
+	assert_true(most <= ROUTE_HELD + READ_MAX + FRAME_HEADER + FRAME_LINK_MAX);
 	assert_true(most >= ROUTE_HELD / 2);
 	both_free(b);
 }
@@ -81,18 +81,18 @@ static void test_in(void **state)
 		if (piece > size - at)
 			piece = size - at;
 		if (piece) {
-			assert_int_equal(tested_stream_ops.data(&b->route, all + at, piece), 0);
+			assert_int_equal(route_stream_ops.data(&b->route, all + at, piece), 0);
 			at += piece;
 		}
 		if (random_below(3) || !piece) {
 			n = recv(b->end, in, 1 + random_below(sizeof(in)), MSG_DONTWAIT);
 			if (n > 0)
-				taker_take(&t, in, n);
+				both_take(&t, in, n);
 		}
-		turn(b);
+		both_turn(b);
 		assert_true(b->stream.consumed <= at);
 	}
-	turn(b);
+	both_turn(b);
 	assert_int_equal(b->told, others);
 	assert_int_equal(b->stream.consumed, size);
 	both_free(b);
@@ -123,7 +123,7 @@ static void test_long(void **state)
 		n = 1 + random_below(16384);
 		if (n > sizeof(frame) - at)
 			n = sizeof(frame) - at;
-		assert_int_equal(tested_stream_ops.data(&b->route, frame + at, n), 0);
+		assert_int_equal(route_stream_ops.data(&b->route, frame + at, n), 0);
 		if (at + n >= FRAME_HEADER)
 			assert_int_equal(b->stream.consumed, at + n);
 	}
@@ -139,9 +139,9 @@ static void test_refused(void **state)
 	uint8_t head[FRAME_HEADER];
 
 	frame_header(head, FRAME_JOB, 1 << 20);
-	assert_int_equal(tested_stream_ops.data(&b->route, head, sizeof(head)), -EPROTO);
+	assert_int_equal(route_stream_ops.data(&b->route, head, sizeof(head)), -EPROTO);
 	assert_int_equal(send(b->end, head, sizeof(head), 0), sizeof(head));
-	turn(b);
+	both_turn(b);
 	assert_int_equal(b->ends_gone, 1);
 	both_free(b);
 }
@@ -153,30 +153,30 @@ static void test_broken(void **state)
 	struct both *b = both_new();
 	struct h2_stream next = { 0 };
 	struct taker t = { .next = 3 };
-	size_t size = frame_make(frame, 1);
+	size_t size = both_frame(frame, 1);
 	ssize_t n;
 
-	assert_int_equal(tested_stream_ops.data(&b->route, frame, size / 2), 0);
+	assert_int_equal(route_stream_ops.data(&b->route, frame, size / 2), 0);
 	assert_int_equal(send(b->end, frame, size / 2, 0), size / 2);
-	turn(b);
-	tested_stream_ops.closed(&b->route, false);
+	both_turn(b);
+	route_stream_ops.closed(&b->route, false);
 	assert_int_equal(b->streams_gone, 1);
 	/* The end's frame goes on; without a stream nobody needs it, as the end sends it again. */
 	assert_int_equal(send(b->end, frame + size / 2, size - size / 2, 0), size - size / 2);
-	turn(b);
+	both_turn(b);
 	route_use(&b->route, &next);
-	size = frame_make(frame, 3);
+	size = both_frame(frame, 3);
 	assert_int_equal(send(b->end, frame, size, 0), size);
-	turn(b);
-	n = tested_stream_ops.produce(&b->route, out, sizeof(out));
+	both_turn(b);
+	n = route_stream_ops.produce(&b->route, out, sizeof(out));
 	assert_int_equal(n, size);
-	taker_take(&t, out, n);
+	both_take(&t, out, n);
 	t.next = 3;
-	assert_int_equal(tested_stream_ops.data(&b->route, frame, size), 0);
-	turn(b);
+	assert_int_equal(route_stream_ops.data(&b->route, frame, size), 0);
+	both_turn(b);
 	n = recv(b->end, out, sizeof(out), 0);
 	assert_int_equal(n, size);
-	taker_take(&t, out, n);
+	both_take(&t, out, n);
 	both_free(b);
 }
 
@@ -186,19 +186,19 @@ static void test_hand_over(void **state)
 	uint8_t frame[FRAME_HEADER + 4 + PAYLOAD], in[10000];
 	struct both *from = both_new(), *to = both_new();
 	struct taker t = { .next = 5 };
-	size_t size = frame_make(frame, 5), cut = 1 + random_below(size - 1);
+	size_t size = both_frame(frame, 5), cut = 1 + random_below(size - 1);
 	ssize_t n;
 
-	assert_int_equal(tested_stream_ops.data(&from->route, frame, cut), 0);
+	assert_int_equal(route_stream_ops.data(&from->route, frame, cut), 0);
 	route_hand_over(&from->route, &to->route);
 	assert_ptr_equal(from->stream.ctx, &to->route);
 	assert_true(to->stream.aborted);
 	assert_null(from->route.stream);
-	assert_int_equal(tested_stream_ops.data(&to->route, frame + cut, size - cut), 0);
-	turn(to);
+	assert_int_equal(route_stream_ops.data(&to->route, frame + cut, size - cut), 0);
+	both_turn(to);
 	n = recv(to->end, in, sizeof(in), 0);
 	assert_int_equal(n, size);
-	taker_take(&t, in, n);
+	both_take(&t, in, n);
 	assert_int_equal(from->stream.consumed, size);
 	/* whose stream is part of the other */
 	both_free(to);
@@ -214,18 +214,18 @@ static void test_end_gone(void **state)
 
 	close(b->end);
 	b->end = -1;
-	turn(b);
+	both_turn(b);
 	assert_int_equal(b->ends_gone, 1);
 	assert_int_equal(b->route.socket, -1);
 	for (uint32_t i = 0; i < 100; i++) {
-		size_t n = frame_make(frame, i);
+		size_t n = both_frame(frame, i);
 
-		assert_int_equal(tested_stream_ops.data(&b->route, frame, n), 0);
+		assert_int_equal(route_stream_ops.data(&b->route, frame, n), 0);
 		size += n;
 	}
 	assert_int_equal(b->stream.consumed, size);
-	size = other_make(frame, FRAME_PAUSED);
-	assert_int_equal(tested_stream_ops.data(&b->route, frame, size), 0);
+	size = both_other(frame, FRAME_PAUSED);
+	assert_int_equal(route_stream_ops.data(&b->route, frame, size), 0);
 	assert_int_equal(b->told, 1);
 	both_free(b);
 }
@@ -266,21 +266,21 @@ static void test_end_gone_full(void **state)
 
 		if (unread)
 			assert_int_equal(route_tell_end(&b->route, FRAME_PAUSED, frame, 4), 0);
-		while ((n = send(b->end, frame, frame_make(frame, sent), MSG_DONTWAIT)) > 0) {
-			if (n < (ssize_t)frame_make(frame, sent))
+		while ((n = send(b->end, frame, both_frame(frame, sent), MSG_DONTWAIT)) > 0) {
+			if (n < (ssize_t)both_frame(frame, sent))
 				break;
 			sent++;
-			turn(b);
+			both_turn(b);
 		}
 		assert_true(b->route.paused);
 		for (int i = 0; i < 10; i++)
-			turn(b);
+			both_turn(b);
 		assert_int_equal(b->ends_gone, 0);
 		close(b->end);
 		b->end = -1;
 		until_end_gone(b);
-		while ((n = tested_stream_ops.produce(&b->route, out, sizeof(out))) > 0)
-			taker_take(&t, out, n);
+		while ((n = route_stream_ops.produce(&b->route, out, sizeof(out))) > 0)
+			both_take(&t, out, n);
 		assert_int_equal(t.next, sent);
 		both_free(b);
 	}
@@ -290,7 +290,7 @@ static void test_end_gone_full(void **state)
 static void test_last_words(void **state)
 {
 	uint8_t payload[1000] = { 0 }, note[20];
-	size_t n = other_make(note, FRAME_NOTE);
+	size_t n = both_other(note, FRAME_NOTE);
 
 	for (int waits = 0; waits < 2; waits++) {
 		struct both *b = both_new();
@@ -306,7 +306,7 @@ static void test_last_words(void **state)
 		assert_int_equal(
 			route_tell_end(&b->route, FRAME_ATTACHED, payload, sizeof(payload)), 0);
 		assert_int_equal(b->ends_gone, 0);
-		turn(b);
+		both_turn(b);
 		assert_int_equal(b->notes, 1);
 		assert_int_equal(b->ends_gone, 1);
 		both_free(b);
@@ -322,22 +322,22 @@ static void test_scarce_write(void **state)
 	ssize_t n;
 
 	for (uint32_t i = 0; i < 20; i++) {
-		size_t size = frame_make(frame, i);
+		size_t size = both_frame(frame, i);
 
-		write_fails = i % 4 == 1 ? ENOBUFS : 0;
-		assert_int_equal(tested_stream_ops.data(&b->route, frame, size), 0);
-		turn(b);
-		write_fails = 0;
+		both_write_fails = i % 4 == 1 ? ENOBUFS : 0;
+		assert_int_equal(route_stream_ops.data(&b->route, frame, size), 0);
+		both_turn(b);
+		both_write_fails = 0;
 	}
-	write_fails = ENOMEM;
-	n = frame_make(frame, 20);
-	assert_int_equal(tested_stream_ops.data(&b->route, frame, n), 0);
-	turn(b);
-	write_fails = 0;
+	both_write_fails = ENOMEM;
+	n = both_frame(frame, 20);
+	assert_int_equal(route_stream_ops.data(&b->route, frame, n), 0);
+	both_turn(b);
+	both_write_fails = 0;
 	while (evbuffer_get_length(b->route.to_end))
 		event_base_loop(b->agent.base, EVLOOP_ONCE);
 	while ((n = recv(b->end, in, sizeof(in), MSG_DONTWAIT)) > 0)
-		taker_take(&t, in, n);
+		both_take(&t, in, n);
 	assert_int_equal(t.next, 21);
 	assert_int_equal(b->ends_gone, 0);
 	both_free(b);
@@ -348,13 +348,13 @@ static void test_deaf(void **state)
 {
 	struct both *b = both_new();
 	uint8_t payload[1000] = { 0 }, note[20];
-	size_t n = other_make(note, FRAME_NOTE);
+	size_t n = both_other(note, FRAME_NOTE);
 
 	while (evbuffer_get_length(b->route.to_end) <= H2_WINDOW + ROUTE_HELD)
 		assert_int_equal(
 			route_tell_end(&b->route, FRAME_ATTACHED, payload, sizeof(payload)), 0);
 	assert_int_equal(send(b->end, note, n, 0), n);
-	turn(b);
+	both_turn(b);
 	assert_int_equal(b->ends_gone, 1);
 	both_free(b);
 }
@@ -393,14 +393,14 @@ static void test_scarce_out(void **state)
 		n = n ? send(b->end, all + at, n, MSG_DONTWAIT) : 0;
 		at += n > 0 ? n : 0;
 		scarce = round / 50 % 2 ? 1 + random_below(3) : 0;
-		turn(b);
+		both_turn(b);
 		scarce = 0;
 		/* not its time, but what it is for */
 		if (evtimer_pending(b->route.again, NULL))
 			event_active(b->route.again, EV_TIMEOUT, 0);
-		n = tested_stream_ops.produce(&b->route, out, 1 + random_below(sizeof(out)));
+		n = route_stream_ops.produce(&b->route, out, 1 + random_below(sizeof(out)));
 		if (n > 0)
-			taker_take(&t, out, n);
+			both_take(&t, out, n);
 		assert_int_equal(b->ends_gone, 0);
 	}
 	assert_int_equal(b->notes, notes);
@@ -416,19 +416,19 @@ static void test_scarce_in(void **state)
 	int broken = 0;
 
 	for (uint32_t next = 0; next < FRAMES;) {
-		size_t size = frame_make(frame, next), cut = random_below(size);
+		size_t size = both_frame(frame, next), cut = random_below(size);
 		int err;
 		ssize_t n;
 
 		scarce = 1 + random_below(5);
-		err = tested_stream_ops.data(&b->route, frame, cut)
-			      ?: tested_stream_ops.data(&b->route, frame + cut, size - cut);
+		err = route_stream_ops.data(&b->route, frame, cut)
+			      ?: route_stream_ops.data(&b->route, frame + cut, size - cut);
 		if (!random_below(10))
 			err = err ?: route_tell_end(&b->route, FRAME_LINK, frame + FRAME_HEADER, 4);
 		scarce = 0;
 		assert_true(!err || err == -ENOMEM);
 		if (err) {
-			tested_stream_ops.closed(&b->route, false);
+			route_stream_ops.closed(&b->route, false);
 			route_use(&b->route, &b->stream);
 			broken++;
 		}
@@ -443,13 +443,13 @@ static void test_scarce_in(void **state)
 						next);
 				t.next = frame_get_u32(in + at + FRAME_HEADER);
 				if (length > 4)
-					assert_int_equal(frame_make(frame, t.next),
+					assert_int_equal(both_frame(frame, t.next),
 							 FRAME_HEADER + length);
 				if (length > 4)
 					assert_memory_equal(in + at, frame, FRAME_HEADER + length);
 				at += FRAME_HEADER + length;
 			}
-		turn(b);
+		both_turn(b);
 		next++;
 	}
 	assert_true(broken > 10);

@@ -20,7 +20,7 @@ static int on_early(void *ctx, struct evbuffer *in)
 
 static const struct route_ops view_ops = {
 	.early = on_early,
-	.stream_gone = on_stream_gone,
+	.stream_gone = both_stream_gone,
 };
 
 static struct both *both_early(void)
@@ -29,7 +29,7 @@ static struct both *both_early(void)
 
 	route_close_end(&b->route);
 	b->route.ops = &view_ops;
-	assert_int_equal(tested_stream_ops.data(&b->route, (const uint8_t *)"he", 2), 0);
+	assert_int_equal(route_stream_ops.data(&b->route, (const uint8_t *)"he", 2), 0);
 	assert_int_equal(b->told, 0);
 	return b;
 }
@@ -52,10 +52,10 @@ static void early_taken(struct both *from, struct both *to, size_t size)
 	to->end = route_make_end(&to->route);
 	assert_true(to->end >= 0);
 	assert_int_equal(route_take(&to->route), 0);
-	turn(to);
+	both_turn(to);
 	while ((n = recv(to->end, in, sizeof(in), MSG_DONTWAIT)) > 0) {
-		taker_take(&t, in, n);
-		turn(to);
+		both_take(&t, in, n);
+		both_turn(to);
 	}
 	assert_int_equal(t.next, 50);
 	assert_int_equal(from->stream.consumed, 4 + size);
@@ -69,12 +69,12 @@ static void test_early(void **state)
 		struct both *from = both_early(), *to = other ? both_new() : from;
 		size_t size = 0;
 
-		assert_int_equal(tested_stream_ops.data(&from->route, (const uint8_t *)"ad", 2), 0);
+		assert_int_equal(route_stream_ops.data(&from->route, (const uint8_t *)"ad", 2), 0);
 		assert_int_equal(from->told, 1);
 		for (uint32_t i = 0; i < 50; i++) {
-			size_t n = frame_make(frame, i);
+			size_t n = both_frame(frame, i);
 
-			assert_int_equal(tested_stream_ops.data(&from->route, frame, n), 0);
+			assert_int_equal(route_stream_ops.data(&from->route, frame, n), 0);
 			size += n;
 		}
 		early_taken(from, to, size);
@@ -90,9 +90,9 @@ static void test_early_bad(void **state)
 	struct both *b = both_early();
 
 	b->fail = -EPERM;
-	assert_int_equal(tested_stream_ops.data(&b->route, (const uint8_t *)"ad", 2), -EPERM);
+	assert_int_equal(route_stream_ops.data(&b->route, (const uint8_t *)"ad", 2), -EPERM);
 	b->fail = 0;
-	assert_int_equal(tested_stream_ops.data(&b->route, (const uint8_t *)"12345678", 8), 0);
+	assert_int_equal(route_stream_ops.data(&b->route, (const uint8_t *)"12345678", 8), 0);
 	close(b->end);
 	b->end = route_make_end(&b->route);
 	assert_int_equal(route_take(&b->route), -EPROTO);
@@ -103,7 +103,7 @@ static void test_early_bad(void **state)
 static void test_end_ends(void **state)
 {
 	uint8_t frame[FRAME_HEADER + 4 + PAYLOAD], out[10000];
-	size_t size = frame_make(frame, 0);
+	size_t size = both_frame(frame, 0);
 
 	for (int bad = 0; bad < 2; bad++) {
 		struct both *b = both_new();
@@ -112,17 +112,17 @@ static void test_end_ends(void **state)
 		assert_int_equal(route_begin(&b->route, "head", 4), 0);
 		assert_int_equal(send(b->end, frame, size, 0), size);
 		if (bad)
-			assert_int_equal(send(b->end, out, other_make(out, FRAME_NOTE), 0), 12);
+			assert_int_equal(send(b->end, out, both_other(out, FRAME_NOTE), 0), 12);
 		close(b->end);
 		b->end = -1;
 		for (int i = 0; i < 3; i++)
-			turn(b);
+			both_turn(b);
 		assert_int_equal(b->route.socket, -1);
-		assert_int_equal(tested_stream_ops.produce(&b->route, out, sizeof(out)), 4 + size);
+		assert_int_equal(route_stream_ops.produce(&b->route, out, sizeof(out)), 4 + size);
 		assert_memory_equal(out, "head", 4);
 		assert_memory_equal(out + 4, frame, size);
-		assert_int_equal(tested_stream_ops.produce(&b->route, out, sizeof(out)), -1);
-		tested_stream_ops.closed(&b->route, true);
+		assert_int_equal(route_stream_ops.produce(&b->route, out, sizeof(out)), -1);
+		route_stream_ops.closed(&b->route, true);
 		assert_int_equal(b->streams_gone, 1);
 		both_free(b);
 	}
