@@ -120,7 +120,12 @@ $(O)/fuzz/%.o: %.c
 
 $(O)/fuzz/libfuzz.a: $(patsubst %.c,$(O)/fuzz/%.o,$(LIB_SRC) $(SIM_SRC) $(PLAN_SRC) $(filter-out agent/main.c,$(AGENT_SRC)))
 
-$(O)/selftests/fuzz/fuzz_%: $(O)/fuzz/selftests/fuzz/fuzz_%.o $(O)/fuzz/libfuzz.a
+# What most targets read their input with.
+INPUT_SRC := $(addprefix selftests/fuzz/,input.c link_input.c)
+$(O)/fuzz/libinput.a: $(INPUT_SRC:%.c=$(O)/fuzz/%.o)
+$(O)/selftests/fuzz/libinput.a: $(call objects,$(INPUT_SRC))
+
+$(O)/selftests/fuzz/fuzz_%: $(O)/fuzz/selftests/fuzz/fuzz_%.o $(O)/fuzz/libinput.a $(O)/fuzz/libfuzz.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--as-needed -o $@ $(filter %.o,$^) \
@@ -151,10 +156,10 @@ $(foreach name,build guest workflow history http replies stub tree view,$(eval $
 $(foreach name,build guest workflow history http replies stub tree view,$(eval $(O)/selftests/fuzz/replay_$(name): $(addprefix $(O)/,$(fuzz_$(name)))))
 $(addprefix $(O)/selftests/fuzz/,fuzz_history replay_history): FUZZ_LIBS = $(call once,SQLITE_LIBS,$(shell $(PKG_CONFIG) --libs sqlite3))
 $(addprefix $(O)/selftests/fuzz/,fuzz_http replay_http fuzz_replies replay_replies): FUZZ_LIBS = -lsmartcols
-$(O)/fuzz/tools/ehmetrics/page.o: tools/ehmetrics/page.html
+$(O)/fuzz/tools/ehmetrics/page.o: $(wildcard tools/ehmetrics/page/*)
 
 # The same targets with the inputs that are kept, in the build of all tests: so none stops to link unseen.
-$(O)/selftests/fuzz/replay_%: $(O)/selftests/fuzz/fuzz_%.o $(O)/selftests/fuzz/replay.o $(O)/libagent.a $(O)/libplan.a $(O)/libsim.a $(O)/libeh.a
+$(O)/selftests/fuzz/replay_%: $(O)/selftests/fuzz/fuzz_%.o $(O)/selftests/fuzz/replay.o $(O)/selftests/fuzz/libinput.a $(O)/libagent.a $(O)/libplan.a $(O)/libsim.a $(O)/libeh.a
 	$(call say,LD,$@)
 	$(Q)$(call link,$(filter %.a,$^) $(PKG_LIBS) $(PLAN_LIBS) $(FUZZ_LIBS))
 $(O)/selftests/fuzz/replay_must: $(O)/selftests/fuzz/replay_must.o $(O)/selftests/fuzz/replay.o

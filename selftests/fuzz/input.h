@@ -24,18 +24,6 @@ static inline uint8_t input_byte(struct input *in)
 }
 
 /** As many bytes as the next two say, or as are left. */
-static inline const uint8_t *input_bytes(struct input *in, size_t *length)
-{
-	const uint8_t *at;
-
-	*length = input_byte(in) << 8;
-	*length |= input_byte(in);
-	at = in->at;
-	if (*length > in->left)
-		*length = in->left;
-	in->at += *length;
-	in->left -= *length;
-	return at;
-}
+const uint8_t *input_bytes(struct input *in, size_t *length);
 
 #endif
