@@ -443,3 +443,18 @@ bool home_has(const struct home *h, const char *word)
 {
 	return strstr(h->events, word);
 }
+
+char home_process_state(uint32_t pid)
+{
+	char name[64], state = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%u/stat", pid);
+	f = fopen(name, "r");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	fclose(f);
+	return state;
+}

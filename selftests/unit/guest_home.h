@@ -99,4 +99,7 @@ int home_end(struct home *h);
 void home_free(struct home *h);
 bool home_has(const struct home *h, const char *word);
 
+/* As /proc has it; 0: there is none of this number. */
+char home_process_state(uint32_t pid);
+
 #endif

@@ -35,3 +35,8 @@ bool random_one_in(unsigned int n)
 {
 	return !random_below(n);
 }
+
+double random_between(double low, double high)
+{
+	return low + (high - low) * (double)random_below(1 << 30) / (1 << 30);
+}

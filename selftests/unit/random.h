@@ -11,6 +11,7 @@ uint64_t random_64(void);
 
 /* 0..n-1 */
 uint64_t random_below(uint64_t n);
+double random_between(double low, double high);
 bool random_one_in(unsigned int n);
 
 #endif

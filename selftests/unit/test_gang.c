@@ -13,11 +13,6 @@
 #include "plan/gang/gang.h"
 #include "random.h"
 
-static double uniform(double low, double high)
-{
-	return low + (high - low) * (double)random_below(1 << 30) / (1 << 30);
-}
-
 /* T as the paper writes it, of a set given by its bits; INFINITY where the model has none. */
 static double seconds_of(const struct gang_problem *p, unsigned int set)
 {
@@ -60,10 +55,10 @@ static void test_subsets(void **state)
 					  .utilization = eta,
 					  .kind = random_below(3),
 					  .slowdown = random_below(2),
-					  .alpha = uniform(0, 0.01),
-					  .beta = uniform(0, 1e-6),
-					  .t_mult = uniform(0, 1e-6),
-					  .t_add = uniform(0, 1e-6),
+					  .alpha = random_between(0, 0.01),
+					  .beta = random_between(0, 1e-6),
+					  .t_mult = random_between(0, 1e-6),
+					  .t_add = random_between(0, 1e-6),
 					  .size = 1 + random_below(600),
 					  .steps = 1 + random_below(1000),
 					  .counts = 1 + random_below(10),
@@ -79,7 +74,7 @@ static void test_subsets(void **state)
 			/* equal ones, idle ones */
 			eta[i] = (double)random_below(20) / 20;
 			for (unsigned int k = 0; k < 4; k++)
-				table[k][i] = uniform(0, 10);
+				table[k][i] = random_between(0, 10);
 		}
 		for (unsigned int set = 1; set < 1u << p.n; set++)
 			best = fmin(best, seconds_of(&p, set));
@@ -169,8 +164,8 @@ static void test_threshold(void **state)
 		int err;
 
 		for (uint32_t i = 0; i < p.n; i++)
-			eta[i] = uniform(0, 0.99);
-		p.min_speedup = uniform(0.3, 10);
+			eta[i] = random_between(0, 0.99);
+		p.min_speedup = random_between(0.3, 10);
 		gang_times(&p, 1, &one);
 		gang_times(&p, p.n, &full);
 		rest = (one.compute + one.comm + one.collect) / p.min_speedup - full.comm -
