@@ -9,13 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "built.h"
 #include "frames.h"
 
 #define HOME_OUT (4u << 20)
@@ -280,29 +279,9 @@ void home_for(struct home *h, int64_t ms)
 			return;
 }
 
-static const char *home_ehguest(void)
-{
-	static char path[PATH_MAX];
-	const char *build = getenv("EHS_BUILD");
-	ssize_t n;
-
-	if (build) {
-		snprintf(path, sizeof(path), "%s/bin/ehlaunch", build);
-		return path;
-	}
-	/* We are BUILD/selftests/unit/NAME. */
-	n = readlink("/proc/self/exe", path, sizeof(path) - 20);
-	assert_true(n > 0);
-	path[n] = '\0';
-	for (int i = 0; i < 3; i++)
-		*strrchr(path, '/') = '\0';
-	strcat(path, "/bin/ehlaunch");
-	return path;
-}
-
 static pid_t home_spawn(int socket)
 {
-	const char *path = home_ehguest();
+	const char *path = built("ehlaunch");
 	uint64_t all = ~0ull;
 	pid_t pid = fork();
 	int null;

@@ -3,23 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <event2/buffer.h>
 
 #include "agent_socket.h"
 #include "base/clock.h"
+#include "built.h"
 #include "helpers/common/control.h"
 #include "job/keeper.h"
 #include "random.h"
@@ -86,18 +79,10 @@ void sides_say(const struct files_message *m)
 
 void sides_start_launcher(void)
 {
-	char path[PATH_MAX];
+	const char *path = built("ehlaunch");
 	struct launch_news news;
 	int pair[2];
-	ssize_t n;
 
-	/* We are BUILD/selftests/unit/NAME. */
-	n = readlink("/proc/self/exe", path, sizeof(path) - 20);
-	assert_true(n > 0);
-	path[n] = '\0';
-	for (int i = 0; i < 3; i++)
-		*strrchr(path, '/') = '\0';
-	strcat(path, "/bin/ehlaunch");
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	sides.ehlaunch_pid = fork();
 	assert_true(sides.ehlaunch_pid >= 0);

@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -20,6 +18,7 @@
 #include <unistd.h>
 
 #include "agent_socket.h"
+#include "built.h"
 #include "frames.h"
 
 #define STUB_CAP_RESOURCE 24 /* of linux/capability.h */
@@ -267,19 +266,6 @@ void stub_step(struct stub_home *h)
 	stub_wait(h);
 }
 
-static const char *stub_path(void)
-{
-	static char path[PATH_MAX + 32];
-	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
-
-	/* build/selftests/unit/test_… */
-	assert_true(n > 0);
-	path[n] = '\0';
-	for (int i = 0; i < 3; i++)
-		*strrchr(path, '/') = '\0';
-	return strcat(path, "/bin/ehstub");
-}
-
 void stub_child(struct stub_home *h, char **argv)
 {
 	sigset_t none;
@@ -317,13 +303,13 @@ void stub_child(struct stub_home *h, char **argv)
 			prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)))
 		_exit(96);
 	/* Another user may be kept out of the directory that all this was built in. */
-	stub = h->user ? open(stub_path(), O_PATH | O_CLOEXEC) : -1;
+	stub = h->user ? open(built("ehstub"), O_PATH | O_CLOEXEC) : -1;
 	if (h->user && (setgroups(0, NULL) || setgid(h->user) || setuid(h->user)))
 		_exit(97);
 	if (h->user)
 		execveat(stub, "", argv, environ, AT_EMPTY_PATH);
 	else
-		execv(stub_path(), argv);
+		execv(built("ehstub"), argv);
 	_exit(99);
 }
 

@@ -125,28 +125,11 @@ static void stub_free(struct stub *s)
 	assert_int_equal(waitpid(s->pid, NULL, 0), s->pid);
 }
 
-struct outcome {
-	bool decided;
-	struct placement *placement;
-	struct peer *to;
-};
-
-static void on_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
-		       enum ehs_reason reason)
-{
-	*(struct outcome *)ctx = (struct outcome){ true, p, to };
-}
-
-static bool was_decided(void *ctx)
-{
-	return ((struct outcome *)ctx)->decided;
-}
-
 static void test_claim(void **state)
 {
 	struct event_base *base = event_base_new();
 	struct stub right, other, stranger, late;
-	struct outcome outcome = { 0 };
+	struct two_outcome outcome = { 0 };
 	struct placement_task task = {
 		.exec.cookie = COOKIE,
 		.exec.uid = getuid(),
@@ -167,8 +150,8 @@ static void test_claim(void **state)
 	/* another user's, if this is root */
 	stub_new(&stranger, &agents[0], "7", getuid() ? 0 : 65534 /* nobody */);
 	task.exec.pid = right.pid;
-	assert_int_equal(placement_start(&agents[0], &task, on_decided, &outcome), 0);
-	two_run_until(base, was_decided, &outcome);
+	assert_int_equal(placement_start(&agents[0], &task, two_on_decided, &outcome), 0);
+	two_run_until(base, two_was_decided, &outcome);
 	assert_ptr_equal(outcome.to, peers_by_text(&agents[0], "0.1"));
 	snprintf(token, sizeof(token), "%s", outcome.placement->token);
 

@@ -24,29 +24,6 @@
 #include "wiring.h"
 #include "two_agents.h"
 
-struct outcome {
-	bool decided;
-	struct peer *to;
-	enum ehs_reason reason;
-	char token[EHS_TOKEN_MAX + 1];
-};
-
-static void on_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
-		       enum ehs_reason reason)
-{
-	struct outcome *o = ctx;
-
-	o->decided = true;
-	o->to = to;
-	o->reason = reason;
-	snprintf(o->token, sizeof(o->token), "%s", token ? token : "");
-}
-
-static bool was_decided(void *ctx)
-{
-	return ((struct outcome *)ctx)->decided;
-}
-
 static void test_two_agents(void **state)
 {
 	struct event_base *base = event_base_new();
@@ -59,7 +36,7 @@ static void test_two_agents(void **state)
 		.node = "0.1",
 		.view = VIEW_SHARED,
 	};
-	struct outcome outcome = { 0 };
+	struct two_outcome outcome = { 0 };
 	enum ehs_reason reason;
 	struct node_settings set;
 	struct agent agents[2];
@@ -80,8 +57,8 @@ static void test_two_agents(void **state)
 			 node_settings(&agents[1])->length + 500);
 
 	/* a place on the other is there alone */
-	assert_int_equal(placement_start(&agents[0], &task, on_decided, &outcome), 0);
-	two_run_until(base, was_decided, &outcome);
+	assert_int_equal(placement_start(&agents[0], &task, two_on_decided, &outcome), 0);
+	two_run_until(base, two_was_decided, &outcome);
 	assert_int_equal(outcome.reason, EHS_REASON_EXPLICIT);
 	assert_ptr_equal(outcome.to, peers_by_text(&agents[0], "0.1"));
 	assert_true(reserve_load(&agents[1]) > 0);

@@ -21,23 +21,8 @@
 #include "two_agents.h"
 #include "wire/frame.h"
 
-struct outcome {
-	bool decided;
-};
-
 static struct event_base *base;
 static struct agent agents[2];
-
-static void on_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
-		       enum ehs_reason reason)
-{
-	((struct outcome *)ctx)->decided = true;
-}
-
-static bool was_decided(void *ctx)
-{
-	return ((struct outcome *)ctx)->decided;
-}
 
 static void begin(void)
 {
@@ -112,19 +97,19 @@ static void test_place(void **state)
 		.node = "0.0",
 		.view = VIEW_SHARED,
 	};
-	struct outcome first = { false }, second = { false };
+	struct two_outcome first = { false }, second = { false };
 
 	begin();
 	/* digests the program, so that the next one has only to ask */
-	assert_int_equal(placement_start(&agents[1], &task, on_decided, &first), 0);
-	two_run_until(base, was_decided, &first);
+	assert_int_equal(placement_start(&agents[1], &task, two_on_decided, &first), 0);
+	two_run_until(base, two_was_decided, &first);
 	set_threshold(&agents[0], 100000, 50000);
 	set_threshold(&agents[1], 0, 0);
 	for (int i = 0; i < 200; i++)
 		event_base_loop(base, EVLOOP_ONCE);
 	task.exec.cookie = 8;
 	task.node = NULL;
-	assert_int_equal(placement_start(&agents[1], &task, on_decided, &second), 0);
+	assert_int_equal(placement_start(&agents[1], &task, two_on_decided, &second), 0);
 	two_run_until(base, has_executor, record_by_cookie(&agents[1], 8));
 	finish();
 }

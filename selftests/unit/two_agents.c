@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/config.h"
+#include "built.h"
 #include "cluster/hierarchy.h"
 #include "net/peer.h"
 #include "net/peers.h"
@@ -47,7 +47,7 @@ static int hold_port(unsigned int *port)
 
 static void write_config(int i)
 {
-	char name[64];
+	char name[TEMP_PATH + 32];
 	FILE *f;
 
 	snprintf(name, sizeof(name), "%s/%d.conf", two.dir, i);
@@ -68,18 +68,15 @@ static void write_config(int i)
 
 int two_set_up(void **state)
 {
-	char self[256] = "", command[1024];
+	const char *ehctl = built("ehctl");
+	char command[1024];
 	int held[2];
 
 	if (!mkdtemp(temp_path(two.dir, "two-XXXXXX")))
 		return -1;
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
-		return -1;
-	*strrchr(self, '/') = '\0';
 	snprintf(command, sizeof(command),
-		 "%s/../../bin/ehctl cert init %s >%s/log 2>&1 && "
-		 "%s/../../bin/ehctl cert node %s n0 n1 >>%s/log 2>&1",
-		 self, two.dir, two.dir, self, two.dir, two.dir);
+		 "%s cert init %s >%s/log 2>&1 && %s cert node %s n0 n1 >>%s/log 2>&1", ehctl,
+		 two.dir, two.dir, ehctl, two.dir, two.dir);
 	if (system(command))
 		return -1;
 	for (int i = 0; i < 2; i++)
@@ -155,4 +152,18 @@ bool two_agreed(void *ctx)
 	other = peers_by_text(&agents[0], code);
 	return hierarchy_rank(&agents[0]) == 1 && hierarchy_rank(&agents[1]) == 0 &&
 	       hierarchy_top(&agents[1])->code.index == 0 && other && other->said;
+}
+
+void two_on_decided(void *ctx, struct placement *p, struct peer *to, const char *token,
+		    enum ehs_reason reason)
+{
+	struct two_outcome *o = ctx;
+
+	*o = (struct two_outcome){ .decided = true, .placement = p, .to = to, .reason = reason };
+	snprintf(o->token, sizeof(o->token), "%s", token ? token : "");
+}
+
+bool two_was_decided(void *ctx)
+{
+	return ((struct two_outcome *)ctx)->decided;
 }
