@@ -49,6 +49,7 @@ CLEAN = {
     "kmod/made.c": "/* Do not edit directly, auto-generated from: */\nint  made ;\n",
     "selftests/good.sh": "# shellcheck shell=sh\necho good\n",
     "selftests/good": "#!/bin/sh\necho good\n",
+    "selftests/good.h": "int good(void);\n",
     "selftests/good.py": "x = 1\n",
     "selftests/script": "#!/usr/bin/env python3\nx = 1\n",
     # no script of the shell
@@ -80,6 +81,13 @@ FINDINGS = (
         "agent/base/good.h",
         "int  two(void);\n",
         r"agent/base/good\.h:2: .*",
+    ),
+    (
+        "format",
+        "a function in a header of tests",
+        "selftests/good.h",
+        "\nint two(void)\n{\n\treturn 2;\n}\n",
+        r"selftests/good\.h:4: a function in a header: its body belongs in a \.c file",
     ),
     (
         "python",
