@@ -209,7 +209,8 @@ ok(
     said[0] == 0 and (said := sent()) == (0, "", ""),
     said,
 )
-said = ehctl(0, "drain", "n0", "--wait", "--away", "--limit", "0")
+# the task of before is away until its stub has told the agent of its end
+said = ehctl(0, "drain", "n0", "--wait", "--away", "--limit", str(WAIT))
 ok("and none with it", said[0] == 0 and (said := sent())[0] == 1, said)
 said = ehctl(0, "undrain", "n0")
 ok("undrained it sends them, too", said[0] == 0 and (said := sent()) == (0, "", ""), said)
