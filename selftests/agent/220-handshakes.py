@@ -7,6 +7,7 @@ records of TLS."""
 import ctypes, os, socket, struct, sys, threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
+from client_hello import client_hello
 from cluster import Cluster
 from frames import frame, read_frame
 from ktap import done, ok
@@ -37,39 +38,10 @@ def connect():
 # ---- whose numbers are large ----
 
 
-def hello(group, share):
-    """A ClientHello of TLS 1.3 with a share for this group only."""
-
-    def extension(kind, data):
-        return struct.pack(">HH", kind, len(data)) + data
-
-    def vector(data, size=2):
-        return len(data).to_bytes(size, "big") + data
-
-    more = b"".join(
-        [
-            extension(10, vector(struct.pack(">H", group))),
-            extension(13, vector(struct.pack(">3H", 0x0403, 0x0804, 0x0807))),
-            extension(16, vector(vector(b"h2", 1))),
-            extension(43, vector(struct.pack(">H", 0x0304), 1)),
-            extension(51, vector(struct.pack(">H", group) + vector(share))),
-        ]
-    )
-    body = (
-        b"\3\3"
-        + os.urandom(32)
-        + vector(os.urandom(32), 1)
-        + vector(b"\x13\1")
-        + b"\1\0"
-        + vector(more)
-    )
-    return b"\1" + vector(body, 3)
-
-
 def answer(group, share):
     """The kind of record that the agent answers with."""
     with connect() as s:
-        said = hello(group, share)
+        said = client_hello(group, share)
         s.sendall(struct.pack(">BHH", HANDSHAKE, 0x301, len(said)) + said)
         return s.recv(1)[0]
 

@@ -7,6 +7,7 @@ import mmap, os, re, select, signal, socket, struct, sys, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
+from client_hello import client_hello
 from cluster import Cluster
 from ktap import done, must, ok
 from mounts import libc
@@ -34,30 +35,7 @@ must("two members", c.all_up([0, 1]), c.log(0)[-1000:])
 def hello():
     """A ClientHello of TLS 1.3 to which the agent answers with its certificate and a signature."""
 
-    def extension(kind, data):
-        return struct.pack(">HH", kind, len(data)) + data
-
-    def vector(data, size=2):
-        return len(data).to_bytes(size, "big") + data
-
-    more = b"".join(
-        [
-            extension(10, vector(struct.pack(">H", 29))),
-            extension(13, vector(struct.pack(">3H", 0x0403, 0x0804, 0x0807))),
-            extension(16, vector(vector(b"h2", 1))),
-            extension(43, vector(struct.pack(">H", 0x0304), 1)),
-            extension(51, vector(struct.pack(">H", 29) + vector(os.urandom(32)))),
-        ]
-    )
-    body = (
-        b"\3\3"
-        + os.urandom(32)
-        + vector(os.urandom(32), 1)
-        + vector(b"\x13\1")
-        + b"\1\0"
-        + vector(more)
-    )
-    said = b"\1" + vector(body, 3)
+    said = client_hello(29, os.urandom(32))
     return struct.pack(">BHH", 22, 0x301, len(said)) + said
 
 

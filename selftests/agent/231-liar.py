@@ -6,7 +6,7 @@ others go on."""
 import json, os, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-import http2
+import bodies, http2
 from cluster import Cluster
 from ktap import done, ok
 from netns import address
@@ -37,20 +37,7 @@ def thresholds():
 
 ok("two honest members", c.all_up([0, 1]) or until(lambda: {"0.0", "0.1"} <= c.up(1)), c.log(1))
 to = {}
-report = {
-    "type": "report",
-    "level": 1,
-    "load": 0,
-    "threshold": 2000,
-    "length": 1000,
-    "floor": 1000,
-    "capacity": 1000,
-    "nodes": 1,
-    "rule": {"epoch": 0, "load": 0, "capacity": 0},
-    "best": [],
-    "seen": [],
-    "node": {"code": "0.2", "host": "n2", "load": 0.0, "state": "receiver", "agent": "up"},
-}
+report = bodies.report("0.2", "n2")
 
 
 def ask(i, method, path, body=None):

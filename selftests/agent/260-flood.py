@@ -7,6 +7,7 @@ import json, os, re, sys, threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
+from bodies import place
 from cluster import Cluster
 from ktap import done, must, ok
 from netns import address
@@ -143,42 +144,13 @@ ok(
 
 # ---- reservations ----
 
-st, folder = os.stat("/bin/true"), os.stat("/")
-boot = open("/proc/sys/kernel/random/boot_id").read().strip()
-
 
 def reserve(i, k):
     return json.loads(
         client(i).request(
             "POST",
             "/v1/reserve",
-            {
-                "id": f"{c.code(i)}:{k}",
-                "command": "true",
-                "path": os.path.realpath("/bin/true"),
-                "uid": 0,
-                "user": "root",
-                "size": 1000,
-                "program": {
-                    "boot_id": boot,
-                    "dev": st.st_dev,
-                    "ino": st.st_ino,
-                    "size": st.st_size,
-                    "digest": "x",
-                },
-                "cwd": {
-                    "path": "/",
-                    "boot_id": boot,
-                    "dev": folder.st_dev,
-                    "ino": folder.st_ino,
-                    "mode": folder.st_mode,
-                    "uid": 0,
-                    "gid": 0,
-                    "mtime": folder.st_mtime_ns,
-                    "ctime": folder.st_ctime_ns,
-                    "shared": False,
-                },
-            },
+            place(f"{c.code(i)}:{k}"),
         )[1]
     )
 

@@ -8,6 +8,7 @@ import json, os, re, struct, subprocess, sys, threading
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
+from bodies import place
 from cluster import Cluster
 from commands import STUB
 from frames import FRAME
@@ -232,42 +233,13 @@ ok("what it held is given back, and what was refused stays known", until(all_giv
 
 # Jobs that are never whole.
 
-st, folder = os.stat("/bin/true"), os.stat("/")
-boot = open("/proc/sys/kernel/random/boot_id").read().strip()
-
 
 def reserve(h, k):
     return json.loads(
         h.request(
             "POST",
             "/v1/reserve",
-            {
-                "id": f"0.2:{k}",
-                "command": "true",
-                "path": os.path.realpath("/bin/true"),
-                "uid": 0,
-                "user": "root",
-                "size": 1000,
-                "program": {
-                    "boot_id": boot,
-                    "dev": st.st_dev,
-                    "ino": st.st_ino,
-                    "size": st.st_size,
-                    "digest": "x",
-                },
-                "cwd": {
-                    "path": "/",
-                    "boot_id": boot,
-                    "dev": folder.st_dev,
-                    "ino": folder.st_ino,
-                    "mode": folder.st_mode,
-                    "uid": 0,
-                    "gid": 0,
-                    "mtime": folder.st_mtime_ns,
-                    "ctime": folder.st_ctime_ns,
-                    "shared": False,
-                },
-            },
+            place(f"0.2:{k}"),
         )[1]
     )
 

@@ -7,6 +7,7 @@ import json, os, signal, struct, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
+from bodies import place
 from cluster import Cluster
 from frames import FRAME
 from ktap import done, must, ok
@@ -20,8 +21,6 @@ NOTHING_NAMED = struct.pack("<II", FRAME["FRAME_NAMED"], 0)
 
 c = Cluster(2, "heartbeat = 20000\nheadroom = 0\nlease = 10000")
 c.start(0)
-st, folder = os.stat(os.path.realpath("/bin/true")), os.stat("/")
-boot = open("/proc/sys/kernel/random/boot_id").read().strip()
 
 
 def member():
@@ -39,34 +38,7 @@ def start(k, **more):
     """A request for place `k`."""
     return frame(
         "FRAME_START",
-        {
-            "id": f"{c.code(1)}:{k}",
-            "command": "true",
-            "path": os.path.realpath("/bin/true"),
-            "uid": 0,
-            "user": "root",
-            "size": 1000,
-            "program": {
-                "boot_id": boot,
-                "dev": st.st_dev,
-                "ino": st.st_ino,
-                "size": st.st_size,
-                "digest": "x",
-            },
-            "cwd": {
-                "path": "/",
-                "boot_id": boot,
-                "dev": folder.st_dev,
-                "ino": folder.st_ino,
-                "mode": folder.st_mode,
-                "uid": 0,
-                "gid": 0,
-                "mtime": folder.st_mtime_ns,
-                "ctime": folder.st_ctime_ns,
-                "shared": False,
-            },
-            **more,
-        },
+        place(f"{c.code(1)}:{k}", **more),
     )
 
 

@@ -7,6 +7,7 @@ import json, os, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 import http2
+from bodies import place
 from cluster import Cluster
 from ktap import done, ok
 from netns import address
@@ -27,8 +28,6 @@ c.start(
 ok("two honest members", c.all_up([0, 1]), c.log(1))
 liar = http2.Client(http2.connect(c.net, 2, address(1), os.path.join(c.dir, "cert"), "n2"))
 ok("and one that is not", (saw := liar.hello(node="0.2")) == 200, saw)
-st, folder = os.stat("/bin/true"), os.stat("/")
-boot = open("/proc/sys/kernel/random/boot_id").read().strip()
 number = 0
 
 
@@ -38,34 +37,7 @@ def reserve(memory):
     status, said = liar.request(
         "POST",
         "/v1/reserve",
-        {
-            "id": f"0.2:{number}",
-            "command": "true",
-            "path": os.path.realpath("/bin/true"),
-            "uid": 0,
-            "user": "root",
-            "size": 1000,
-            "program": {
-                "boot_id": boot,
-                "dev": st.st_dev,
-                "ino": st.st_ino,
-                "size": st.st_size,
-                "digest": "x",
-            },
-            "cwd": {
-                "path": "/",
-                "boot_id": boot,
-                "dev": folder.st_dev,
-                "ino": folder.st_ino,
-                "mode": folder.st_mode,
-                "uid": 0,
-                "gid": 0,
-                "mtime": -1,
-                "ctime": -1,
-                "shared": False,
-            },
-            "memory": memory,
-        },
+        place(f"0.2:{number}", memory=memory),
     )
     return status, json.loads(said)
 

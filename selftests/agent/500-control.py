@@ -27,14 +27,7 @@ sleeping = []
 
 
 def ehctl(i, *words, **how):
-    how = {
-        "stdin": subprocess.DEVNULL,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.STDOUT,
-        "text": True,
-        **how,
-    }
-    return subprocess.Popen(c.words(i, EHCTL, *words), **how)
+    return c.popen(i, [EHCTL, *words], **{"stderr": subprocess.STDOUT, **how})
 
 
 def load(i, node, n):

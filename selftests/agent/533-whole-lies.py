@@ -7,7 +7,7 @@ be believed is named."""
 import json, os, signal, socket, subprocess, sys, threading, time
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-import http2
+import bodies, http2
 from cluster import Cluster
 from commands import EHCTL
 from ktap import done, must, ok
@@ -57,20 +57,7 @@ def answer(body):
 
 
 server = http2.Server(c.net, LIAR, address(LIAR), cert, "n3", answer)
-report = {
-    "type": "report",
-    "level": 1,
-    "load": 0,
-    "threshold": 2000,
-    "length": 1000,
-    "floor": 1000,
-    "capacity": 1000,
-    "nodes": 1,
-    "rule": {"epoch": 0, "load": 0, "capacity": 0},
-    "best": [],
-    "seen": [],
-    "node": {"code": CODE, "host": "n3", "load": 0.0, "state": "receiver", "agent": "up"},
-}
+report = bodies.report(CODE, "n3")
 over = threading.Event()
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """ehctl drain: who sees it, with reason and who; --wait until nothing is left."""
 
-import json, os, pty, subprocess, sys
+import json, os, pty, sys
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
 from cluster import Cluster, shown_at
@@ -16,15 +16,7 @@ ok("two agents", c.start_all(), c.log(0))
 
 
 def start(i, *words, **how):
-    how = {
-        "stdin": subprocess.DEVNULL,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-        "text": True,
-        **how,
-    }
-    with c.net.enter(i):
-        return subprocess.Popen([EHCTL, *words], **how)
+    return c.popen(i, [EHCTL, *words], **how)
 
 
 def ehctl(i, *words):

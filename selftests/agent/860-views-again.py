@@ -56,28 +56,14 @@ class Task:
     """It reads home's file, waits for a line, and reads it again."""
 
     def __init__(self, view="home"):
-        self.p = subprocess.Popen(
-            [
-                "nsenter",
-                f"--net=/run/netns/{c.net.name(0)}",
-                "-S",
-                str(users.ONE),
-                "-G",
-                str(users.ONE),
-                EHCTL,
-                "exec",
-                "--view",
-                view,
-                "n1",
-                "--",
-                "/bin/sh",
-                "-c",
-                "cat file; read x; cat file; exit 7",
-            ],
+        script = "cat file; read x; cat file; exit 7"
+        self.p = c.popen(
+            0,
+            [EHCTL, "exec", "--view", view, "n1", "--", "/bin/sh", "-c", script],
+            uid=users.ONE,
             cwd=work,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            text=False,
         )
         self.first = self.p.stdout.readline()
 

@@ -35,28 +35,18 @@ with open(f"{work}/file", "w") as f:
 ok("three agents", c.start_all(), c.log(0) + c.log(1))
 
 
+SCRIPT = "echo $$; read go; cat file"
+
+
 def start(node, user=users.ONE):
-    p = subprocess.Popen(
-        [
-            "nsenter",
-            f"--net=/run/netns/{c.net.name(0)}",
-            "-S",
-            str(user),
-            "-G",
-            str(user),
-            EHCTL,
-            "exec",
-            "--view",
-            "home",
-            f"n{node}",
-            "--",
-            "/bin/sh",
-            "-c",
-            "echo $$; read go; cat file",
-        ],
+    p = c.popen(
+        0,
+        [EHCTL, "exec", "--view", "home", f"n{node}", "--", "/bin/sh", "-c", SCRIPT],
+        uid=user,
         cwd=work,
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stderr=None,
+        text=False,
     )
     return p, int(p.stdout.readline())
 

@@ -224,6 +224,10 @@ class Cluster(Commands):
         """The command of node i's ehlaunch."""
         if (i, "ehlaunch") not in self.wrapped:
             return [AGENT, "--launch", "-c", conf]
+        return self.launch_alone(i)
+
+    def launch_alone(self, i):
+        """The same of an ehlaunch that does not have its rules from an agent's program."""
         return [
             self.program(i, "ehlaunch"),
             "--allow-root",

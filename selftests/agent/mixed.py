@@ -62,14 +62,7 @@ class Mixed(Cluster):
     def launch_words(self, i, conf):
         if {self.mixed.get((i, name), self.which[i]) for name in ("ehagent", "ehlaunch")} == {NEW}:
             return [self.program(i, "ehagent"), "--launch", "-c", conf]
-        return [
-            self.program(i, "ehlaunch"),
-            "--allow-root",
-            "--cgroup",
-            self.cgroup(i),
-            "--stub",
-            self.program(i, "ehstub"),
-        ]
+        return self.launch_alone(i)
 
     def conf(self, i, **more):
         if i in self.joins:

@@ -22,24 +22,10 @@ PIPE, NULL = subprocess.PIPE, subprocess.DEVNULL
 
 
 def start(script, *words, **more):
-    return subprocess.Popen(
-        [
-            "nsenter",
-            f"--net=/run/netns/{c.net.name(0)}",
-            "-S",
-            str(users.ONE),
-            "-G",
-            str(users.ONE),
-            EHCTL,
-            "exec",
-            *words,
-            "--",
-            "/bin/sh",
-            "-c",
-            script,
-        ],
-        cwd=c.work,
-        **{"stdin": NULL, "stdout": PIPE, "stderr": PIPE, "start_new_session": True, **more},
+    return c.popen(
+        0,
+        [EHCTL, "exec", *words, "--", "/bin/sh", "-c", script],
+        **{"uid": users.ONE, "cwd": c.work, "text": False, "start_new_session": True, **more},
     )
 
 

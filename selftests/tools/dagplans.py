@@ -4,7 +4,7 @@
 import itertools, json, os, random, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from ktap import ok
+from planner import refusal
 from seed import new_seed
 from tree import BUILD, run
 
@@ -52,16 +52,7 @@ def plan(document, *arguments):
 
 
 def refused(name, says, document, *arguments, status=2):
-    """A clear error, and nothing on standard output."""
-    r = call(document, *arguments)
-    ok(
-        name,
-        r.returncode == status
-        and not r.stdout
-        and r.stderr.startswith(b"ehctl plan dag: ")
-        and says in r.stderr.decode(),
-        f"{r.returncode} {r.stdout[:200]} {r.stderr}",
-    )
+    refusal(name, call(document, *arguments), "plan dag", status, says)
 
 
 def random_graph(n, most=3, data=10):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A planner of `ehctl plan` that reads a JSON problem: its plans and its refusals."""
+"""A planner of `ehctl plan` that reads a JSON problem: its plans; and refusals."""
 
 import json
 import os
@@ -8,6 +8,18 @@ from ktap import ok
 from tree import BUILD, run
 
 EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
+
+
+def refusal(name, r, command, status, says):
+    """A clear error of this command, and nothing on standard output."""
+    ok(
+        name,
+        r.returncode == status
+        and not r.stdout
+        and r.stderr.startswith(f"ehctl {command}: ".encode())
+        and says in r.stderr.decode(),
+        f"{r.returncode} {r.stdout[:200]} {r.stderr}",
+    )
 
 
 class Planner:
@@ -33,14 +45,4 @@ class Planner:
         return json.loads(r.stdout)
 
     def refused(self, name, status, says, problem, *options):
-        """A clear error, and nothing on standard output."""
-        r = self.call(problem, *options)
-        begins = f"ehctl plan {self.name}: ".encode()
-        ok(
-            name,
-            r.returncode == status
-            and not r.stdout
-            and r.stderr.startswith(begins)
-            and says in r.stderr.decode(),
-            f"{r.returncode} {r.stdout[:200]} {r.stderr}",
-        )
+        refusal(name, self.call(problem, *options), f"plan {self.name}", status, says)

@@ -4,7 +4,7 @@
 import json, os, sys, tempfile
 
 sys.path.append(os.path.join(sys.path[0], "../lib"))
-from ktap import ok
+from planner import refusal
 from tree import BUILD, run
 
 EHCTL = os.path.realpath(f"{BUILD}/bin/ehctl")
@@ -24,20 +24,10 @@ def figures(*arguments, **how):
 
 
 def refused(name, status, says, *arguments, **how):
-    """A clear error, and nothing on standard output."""
-    r = sim(*arguments, **how)
-    ok(
-        name,
-        r.returncode == status
-        and not r.stdout
-        and r.stderr.startswith(b"ehctl sim: ")
-        and says in r.stderr.decode(),
-        f"{r.returncode} {r.stdout[:200]} {r.stderr}",
-    )
+    refusal(name, sim(*arguments, **how), "sim", status, says)
 
 
 work = tempfile.mkdtemp()
-
 os.chdir(work)
 
 
