@@ -2,6 +2,7 @@
 #include "frames.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/socket.h>
@@ -30,4 +31,22 @@ int frames_read(int socket, uint8_t *in, size_t room, size_t *have, enum frame_t
 			return -1;
 		*have += n;
 	}
+}
+
+int frames_accept(int listener, int wait_ms, enum frame_type wanted, uint8_t *payload,
+		  uint32_t *length)
+{
+	struct pollfd p = { listener, POLLIN, 0 };
+	uint8_t head[FRAME_HEADER];
+	enum frame_type type;
+	int fd;
+
+	assert_int_equal(poll(&p, 1, wait_ms), 1);
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(recv(fd, head, sizeof(head), MSG_WAITALL), sizeof(head));
+	assert_int_equal(frame_parse(head, &type, length), 0);
+	assert_int_equal(type, wanted);
+	assert_int_equal(recv(fd, payload, *length, MSG_WAITALL), *length);
+	return fd;
 }

@@ -11,5 +11,8 @@
 /* 1: the payload of a whole one is behind its header in `in`; 0: it has not come; -1: there is no other end. */
 int frames_read(int socket, uint8_t *in, size_t room, size_t *have, enum frame_type *type,
 		uint32_t *length);
+/* The end of a job that connects within this time, and says a frame of this type first. */
+int frames_accept(int listener, int wait_ms, enum frame_type wanted, uint8_t *payload,
+		  uint32_t *length);
 
 #endif

@@ -13,6 +13,7 @@
 #include "agent_socket.h"
 #include "base/clock.h"
 #include "built.h"
+#include "frames.h"
 #include "helpers/common/control.h"
 #include "job/keeper.h"
 #include "random.h"
@@ -197,19 +198,11 @@ void sides_listen_no_more(void)
 
 void sides_adopt(struct side *s)
 {
-	uint8_t head[FRAME_HEADER], payload[ATTACH_SIZE];
-	struct pollfd p = { sides.listener, POLLIN, 0 };
-	enum frame_type type;
+	uint8_t payload[ATTACH_SIZE];
 	uint32_t length;
 	struct kept k;
 
-	assert_true(poll(&p, 1, WAIT_MS) > 0);
-	s->news = accept4(sides.listener, NULL, NULL, SOCK_CLOEXEC);
-	assert_true(s->news >= 0);
-	assert_int_equal(recv(s->news, head, sizeof(head), MSG_WAITALL), sizeof(head));
-	assert_int_equal(frame_parse(head, &type, &length), 0);
-	assert_int_equal(type, FRAME_KEPT);
-	assert_int_equal(recv(s->news, payload, length, MSG_WAITALL), length);
+	s->news = frames_accept(sides.listener, WAIT_MS, FRAME_KEPT, payload, &length);
 	assert_int_equal(kept_decode(&k, payload, length), 0);
 	assert_false(k.executor);
 	assert_true(k.known);

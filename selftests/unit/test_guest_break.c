@@ -10,6 +10,7 @@
 
 #include "agent_socket.h"
 #include "base/clock.h"
+#include "frames.h"
 #include "guest_home.h"
 #include "helpers/common/agent_address.h"
 #include "random.h"
@@ -40,19 +41,11 @@ static void agent_ends(struct home *h)
 /* Another one is there, which the guest finds, and says who it is. */
 static void agent_begins(struct home *h)
 {
-	struct pollfd p = { .fd = agent, .events = POLLIN };
-	uint8_t head[FRAME_HEADER], payload[ATTACH_SIZE];
-	enum frame_type type;
+	uint8_t payload[ATTACH_SIZE];
 	struct attach a;
 	uint32_t length;
 
-	assert_int_equal(poll(&p, 1, HOME_PATIENCE_MS), 1);
-	h->socket = accept4(agent, NULL, NULL, SOCK_CLOEXEC);
-	assert_true(h->socket >= 0);
-	assert_int_equal(recv(h->socket, head, sizeof(head), MSG_WAITALL), sizeof(head));
-	assert_int_equal(frame_parse(head, &type, &length), 0);
-	assert_int_equal(type, FRAME_ATTACH);
-	assert_int_equal(recv(h->socket, payload, length, MSG_WAITALL), length);
+	h->socket = frames_accept(agent, HOME_PATIENCE_MS, FRAME_ATTACH, payload, &length);
 	assert_int_equal(attach_decode(&a, payload, length), 0);
 	assert_true(a.executor);
 	assert_string_equal(a.token, h->attached.token);
